@@ -1,0 +1,46 @@
+# Every target installs what it needs into .venv; only Python 3.11+, make and a C compiler are
+# expected on the machine.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+MARK := .venv/.installed-
+
+.PHONY: run test lint verify bench docs format clean
+
+run: $(MARK)run  ## the main job: the optimal division of an example cluster
+	$(BIN)/moldable optimum --workload examples/cluster.toml
+
+test: $(MARK)test  ## everything that must hold, with coverage
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
+
+lint: $(MARK)lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+verify: $(MARK)test  ## the long experiments: number, bound, verdict
+	$(BIN)/python -m verification
+
+bench: $(MARK)bench  ## side by side with real peers, in one run
+	$(BIN)/python -m benchmarks
+
+docs: $(MARK)docs  ## the site, in site/
+	$(BIN)/mkdocs build --strict
+
+format: $(MARK)lint
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+
+$(MARK)run: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) install --quiet --constraint constraints.txt --upgrade pip
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(MARK)%: $(MARK)run
+	$(PIP) install --quiet --constraint constraints.txt --group $* --editable '.[plot]'
+	touch $@

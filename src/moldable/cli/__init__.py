@@ -1,0 +1,64 @@
+"""The command line: one file for each command, no mathematics.
+
+Heavy imports happen inside the command that needs them, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from moldable.cli.bounds import bounds
+from moldable.cli.optimum import optimum
+from moldable.errors import MoldableError
+
+BAD_INPUT = 2
+
+app = typer.Typer(
+    name="moldable",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(optimum)
+app.command()(bounds)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"moldable {version('moldable')}")
+        raise typer.Exit
+
+
+@app.callback()
+def moldable(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """How many servers should each parallel job get the moment it arrives?
+
+    Start with [bold]moldable optimum --speedup 1,1.8,2.5,3,3.4 --load 0.8[/bold]
+    """
+
+
+def main() -> None:
+    """Run the command line; bad input ends with exit code 2 and a message on stderr."""
+    try:
+        app()
+    except MoldableError as error:
+        typer.echo(f"moldable: error: {error}", err=True)
+        sys.exit(BAD_INPUT)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; keep the interpreter's last flush quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

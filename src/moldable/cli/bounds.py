@@ -1,0 +1,45 @@
+"""`moldable bounds`: the paper's non-asymptotic bounds as numbers."""
+
+from __future__ import annotations
+
+from moldable.cli import output
+from moldable.cli.system import (
+    JsonOption,
+    LoadOption,
+    RegimeOption,
+    ServersOption,
+    SpeedUpOption,
+    one_class,
+)
+from moldable.errors import InputError
+
+
+def bounds(
+    *,
+    speedup: SpeedUpOption = None,
+    load: LoadOption = None,
+    regime: RegimeOption = None,
+    servers: ServersOption = None,
+    json: JsonOption = False,
+) -> None:
+    """What does the paper's theory guarantee at this n, and is its proof complete?
+
+    [bold]Examples[/bold]
+
+      moldable bounds --speedup linear:5 --load 0.8 --servers 100000
+
+      moldable bounds --speedup 1,1.8,2.5,3,3.4 --regime 1/2,0.1 --servers 4000 --json
+    """
+    from moldable.limits.stein import bounds as evaluate
+
+    system = one_class(speedup, load, regime, servers)
+    if system.servers is None:
+        raise InputError("the bounds depend on n; give --servers N")
+    alpha = 0.0 if system.regime is None else system.regime.alpha
+    answer = evaluate(system.speedup, system.load, system.servers, alpha=alpha)
+    if json:
+        output.print_json(answer.to_dict())
+        return
+    from moldable.reporting.bounds_text import show_bounds
+
+    show_bounds(output.console(), answer, system.servers)

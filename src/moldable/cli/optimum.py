@@ -1,0 +1,113 @@
+"""`moldable optimum`: the best shares of widths, for one class or several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moldable.cli import output
+from moldable.cli.system import (
+    JsonOption,
+    LoadOption,
+    RegimeOption,
+    ServersOption,
+    SpeedUpOption,
+    WorkloadOption,
+    one_class,
+    refuse_no_servers,
+)
+from moldable.errors import InputError
+
+if TYPE_CHECKING:
+    from moldable.inputs.workload_file import WorkloadFile
+
+
+def optimum(
+    *,
+    speedup: SpeedUpOption = None,
+    load: LoadOption = None,
+    regime: RegimeOption = None,
+    servers: ServersOption = None,
+    workload: WorkloadOption = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Also draw the frontier (svg, png or pdf)."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """How many servers should jobs get? The least mean execution time at vanishing blocking.
+
+    [bold]Examples[/bold]
+
+      moldable optimum --speedup 1,1.8,2.5,3,3.4 --load 0.8
+
+      moldable optimum --speedup amdahl:0.95:64 --regime 1/2,0.1 --servers 4000
+
+      moldable optimum --speedup measured.csv --load 0.7 --servers 64 --plot frontier.svg
+
+      moldable optimum --workload cluster.toml --json
+    """
+    if workload is None:
+        _one_class(speedup, load, regime, servers, plot, json=json)
+        return
+    if speedup is not None or load is not None or regime is not None or plot is not None:
+        raise InputError("--workload brings its own curves and rates; leave the other options out")
+    _several_classes(workload, servers, json=json)
+
+
+def _one_class(
+    speedup: str | None,
+    load: float | None,
+    regime: str | None,
+    servers: int | None,
+    plot: Path | None,
+    *,
+    json: bool,
+) -> None:
+    from moldable.optimal_widths import optimum as solve
+
+    system = one_class(speedup, load, regime, servers)
+    solution = solve(system.speedup, system.load, servers=system.servers)
+    if len(solution.widths) < len(system.speedup):
+        output.note(f"widths above {servers} are left out: they do not fit on {servers} servers")
+    if system.speedup.baseline:
+        output.note(system.speedup.baseline)
+    if plot is not None:
+        from moldable.reporting.frontier_plot import save_frontier_plot
+
+        save_frontier_plot(solution, plot)
+    if json:
+        output.print_json(solution.to_dict())
+        return
+    from moldable.reporting.optimum_text import show_optimum
+
+    show_optimum(output.console(), solution, system.regime)
+
+
+def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
+    from moldable.inputs.workload_file import read_workload
+    from moldable.reservation import reserve
+    from moldable.whole_servers import reserve_whole
+
+    refuse_no_servers(servers)
+    file = read_workload(path)
+    n = _servers(file, servers, path)
+    for job_class in file.workload.classes:
+        if job_class.speedup.baseline:
+            output.note(f"class {job_class.name!r}: {job_class.speedup.baseline}")
+    fluid, whole = reserve(file.workload, n), reserve_whole(file.workload, n)
+    if json:
+        output.print_json(fluid.to_dict() | {"rounded": whole.to_dict()})
+        return
+    from moldable.reporting.reservation_text import show_reservation
+
+    show_reservation(output.console(), fluid, whole)
+
+
+def _servers(file: WorkloadFile, servers: int | None, path: Path) -> int:
+    n = file.servers if servers is None else servers
+    if n is None:
+        raise InputError(f"{path} names no servers; add 'servers = N' or pass --servers N")
+    return n

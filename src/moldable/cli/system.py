@@ -1,0 +1,99 @@
+"""Which system does a command line describe? The options that every command spells alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moldable.errors import InputError
+
+if TYPE_CHECKING:
+    from moldable.regime import Regime
+    from moldable.speedup import SpeedUp
+
+SYSTEM = "System"
+
+SpeedUpOption = Annotated[
+    str | None,
+    typer.Option(
+        "--speedup",
+        metavar="CURVE",
+        rich_help_panel=SYSTEM,
+        help="Speed-ups of widths 1, 2, ... as 1,1.8,2.5; with gaps as 1=1,2=1.9,4=3.5; a model: "
+        "linear:D, amdahl:FRACTION:D, power:EXPONENT:D, usl:CONTENTION:COHERENCY:D, "
+        "downey:AVERAGE:SIGMA:D; or a CSV file with columns width,time or width,speedup.",
+    ),
+]
+LoadOption = Annotated[
+    float | None,
+    typer.Option(
+        "--load",
+        metavar="L",
+        rich_help_panel=SYSTEM,
+        help="Arrival rate x mean size / servers.",
+    ),
+]
+RegimeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--regime",
+        metavar="ALPHA,BETA",
+        rich_help_panel=SYSTEM,
+        help="Instead of --load: load = 1 - BETA*N**-ALPHA; fractions such as 2/3 work.",
+    ),
+]
+ServersOption = Annotated[
+    int | None,
+    typer.Option("--servers", metavar="N", rich_help_panel=SYSTEM, help="Number of servers."),
+]
+WorkloadOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--workload",
+        metavar="FILE.toml",
+        rich_help_panel=SYSTEM,
+        help="Several classes of jobs, from a file; replaces --speedup and --load.",
+    ),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object in full double precision.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class OneClass:
+    """The paper's system: one curve at one load."""
+
+    speedup: SpeedUp
+    load: float
+    servers: int | None
+    regime: Regime | None
+
+
+def one_class(
+    speedup: str | None, load: float | None, regime: str | None, servers: int | None
+) -> OneClass:
+    """Read the options of a system with one class of jobs."""
+    from moldable.inputs.spelling import parse_regime, parse_speedup
+
+    if speedup is None:
+        raise InputError("no curve: give --speedup, such as --speedup 1,1.8,2.5,3,3.4")
+    refuse_no_servers(servers)
+    curve = parse_speedup(speedup)
+    if load is not None and regime is None:
+        return OneClass(curve, load, servers, None)
+    if regime is None or load is not None:
+        raise InputError("give either --load L or --regime ALPHA,BETA, one of the two")
+    if servers is None:
+        raise InputError("--regime needs --servers N: its load depends on n")
+    parsed = parse_regime(regime)
+    return OneClass(curve, parsed.load(servers), servers, parsed)
+
+
+def refuse_no_servers(servers: int | None) -> None:
+    """Refuse clusters without servers."""
+    if servers is not None and servers < 1:
+        raise InputError(f"--servers {servers} must be at least 1")

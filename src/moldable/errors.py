@@ -1,0 +1,61 @@
+"""Which mistakes can the library tell apart?
+
+Every exception raised on purpose descends from one root, so that a caller may catch as
+widely or as narrowly as it likes::
+
+    MoldableError (ValueError)
+    |-- SpeedUpError        a curve that is not a curve: empty, NaN, repeated widths ...
+    |-- RegimeError         alpha, beta and n that give no load in (0, 1)
+    |-- SizeLawError        an unknown law of job sizes, or parameters it cannot have
+    |-- WorkloadError       classes that cannot be: negative rates, no class at all ...
+    |-- InfeasibleError     more work than the servers can do, whatever the widths
+    |-- LimitError          a bound or fluid path asked where the theory does not reach
+    `-- InputError          a file or a command-line value that cannot be read
+
+Messages name the value, the rule it breaks and a way to mend it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MoldableError(ValueError):
+    """The root of every error raised on purpose."""
+
+
+class SpeedUpError(MoldableError):
+    """A speed-up curve that cannot be one."""
+
+
+class RegimeError(MoldableError):
+    """A traffic regime whose load leaves (0, 1)."""
+
+
+class SizeLawError(MoldableError):
+    """A law of job sizes that is unknown or has impossible parameters."""
+
+
+class WorkloadError(MoldableError):
+    """A workload that cannot exist."""
+
+
+class InfeasibleError(MoldableError):
+    """A load that no choice of widths can carry."""
+
+
+class LimitError(MoldableError):
+    """A limit or bound asked for outside the reach of its theory."""
+
+
+class InputError(MoldableError):
+    """A file or a command-line value that cannot be read."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Say which known words there are, the likely one first: the end of many messages."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    guess = f"did you mean {close[0]!r}? " if close else ""
+    return f"{guess}known: {', '.join(names)}"

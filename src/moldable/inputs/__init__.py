@@ -1,0 +1,1 @@
+"""How do people write down curves, regimes and workloads? Text and files in, values out."""

@@ -1,0 +1,192 @@
+"""What does a workload file ask?
+
+A TOML file: `servers`, `sharing`, then one `[[class]]` table for each class. Every complaint names
+the file and, where it can be found, the line.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar, final
+
+from moldable.errors import InputError, MoldableError, nearest
+from moldable.inputs.curve_csv import read_curve, read_text
+from moldable.inputs.spelling import MODELS, parse_speedup
+from moldable.sizes import SizeLaw
+from moldable.speedup import SpeedUp
+from moldable.workload import JobClass, Workload
+
+T = TypeVar("T")
+
+FILE_KEYS: Final = ("servers", "sharing", "class")
+CLASS_KEYS: Final = ("name", "arrival_rate", "mean_size", "weight", "size", "speedup")
+REQUIRED: Final = ("arrival_rate", "speedup")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WorkloadFile:
+    """What a workload file holds.
+
+    Attributes:
+        workload: its classes.
+        servers: the size of the cluster, if the file names it.
+    """
+
+    workload: Workload
+    servers: int | None
+
+
+def read_workload(path: Path) -> WorkloadFile:
+    """Read a workload file."""
+    text = read_text(path)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    source = _Source(path, text)
+    source.refuse_unknown(data, FILE_KEYS, None)
+    tables = data.get("class", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise source.error("write each class as [[class]], with two brackets", None, "class")
+    if not tables:
+        raise source.error("there is no class; add at least one [[class]] table", None, None)
+    classes = tuple(_job_class(source, number, table) for number, table in enumerate(tables))
+    try:
+        workload = Workload(classes, data.get("sharing", "pool"))
+    except MoldableError as error:
+        raise source.error(str(error), None, "sharing") from None
+    return WorkloadFile(workload, _servers(source, data))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where complaints point to."""
+
+    path: Path
+    text: str
+
+    def error(self, message: str, number: int | None, key: str | None) -> InputError:
+        line = self._line(number, key)
+        place = f"{self.path}, line {line}" if line else str(self.path)
+        return InputError(f"{place}: {message}")
+
+    def refuse_unknown(
+        self, table: Mapping[str, Any], known: Iterable[str], number: int | None
+    ) -> None:
+        for key in table:
+            if key not in known:
+                raise self.error(f"unknown key {key!r}; {nearest(key, known)}", number, key)
+
+    def _line(self, number: int | None, key: str | None) -> int | None:
+        """Find the line of a key: in the n-th class, or before the first one."""
+        seen = -1
+        header: int | None = None
+        wanted = (
+            None if key is None else re.compile(rf"""\[*\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
+        )
+        for line, content in enumerate(self.text.splitlines(), start=1):
+            if re.match(r"\s*\[\[\s*class\s*\]\]", content):
+                seen += 1
+                header = line if seen == number else header
+            here = seen == (-1 if number is None else number)
+            if here and wanted is not None and wanted.match(content.strip()):
+                return line
+        return header
+
+
+def _servers(source: _Source, data: Mapping[str, Any]) -> int | None:
+    servers = data.get("servers")
+    if servers is None:
+        return None
+    if isinstance(servers, bool) or not isinstance(servers, int) or servers < 1:
+        raise source.error(f"servers={servers!r} must be a whole number from 1", None, "servers")
+    return servers
+
+
+def _job_class(source: _Source, number: int, table: Mapping[str, Any]) -> JobClass:
+    source.refuse_unknown(table, CLASS_KEYS, number)
+    for key in REQUIRED:
+        if key not in table:
+            raise source.error(f"class {number + 1} has no {key}; add {key} = ...", number, None)
+    name = table.get("name", f"class {number + 1}")
+    numbers = {
+        key: _number(source, number, key, table[key])
+        for key in ("arrival_rate", "mean_size", "weight")
+        if key in table
+    }
+    if not isinstance(name, str):
+        raise source.error(f"name={name!r} must be text in quotes", number, "name")
+    size = _guard(
+        source, number, "size", lambda: SizeLaw.parse(str(table.get("size", "exponential")))
+    )
+    speedup = _guard(source, number, "speedup", lambda: _speedup(source, number, table["speedup"]))
+    faulty = next((key for key, value in numbers.items() if not 0.0 < value < float("inf")), None)
+    return _guard(
+        source, number, faulty, lambda: JobClass(name=name, speedup=speedup, size=size, **numbers)
+    )
+
+
+def _guard(source: _Source, number: int, key: str | None, build: Callable[[], T]) -> T:
+    """Build a value; point its complaint, if any, at the key it came from."""
+    try:
+        return build()
+    except InputError:
+        raise
+    except MoldableError as error:
+        raise source.error(str(error), number, key) from None
+
+
+def _number(source: _Source, number: int, key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise source.error(f"{key}={value!r} is not a number", number, key)
+    return float(value)
+
+
+def _speedup(source: _Source, number: int, value: object) -> SpeedUp:
+    if isinstance(value, list):
+        return SpeedUp(value)
+    if isinstance(value, str):
+        return parse_speedup(value, source.path.parent)
+    if not isinstance(value, dict):
+        raise source.error(
+            f"speedup={value!r} is not a curve; write a list, a table or text such as "
+            f"'amdahl:0.95:64'",
+            number,
+            "speedup",
+        )
+    if "measured" in value:
+        source.refuse_unknown(value, ("measured",), number)
+        return read_curve(source.path.parent / str(value["measured"]))
+    if "model" in value:
+        return _model(source, number, value)
+    return SpeedUp({_width(source, number, key): speedup for key, speedup in value.items()})
+
+
+def _model(source: _Source, number: int, table: Mapping[str, Any]) -> SpeedUp:
+    name = str(table["model"])
+    if name not in MODELS:
+        raise source.error(f"unknown model {name!r}; {nearest(name, MODELS)}", number, "speedup")
+    parameters = MODELS[name].parameters
+    source.refuse_unknown(table, ("model", *parameters), number)
+    missing = [key for key in parameters if key not in table]
+    if missing:
+        raise source.error(
+            f"model {name!r} needs {', '.join(parameters)}; add {missing[0]}", number, "speedup"
+        )
+    return MODELS[name].build(*(table[key] for key in parameters))
+
+
+def _width(source: _Source, number: int, key: str) -> int:
+    try:
+        return int(key)
+    except ValueError:
+        raise source.error(
+            f"speedup has the key {key!r}; it must be a width, or 'model' or 'measured'",
+            number,
+            "speedup",
+        ) from None

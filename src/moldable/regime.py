@@ -1,0 +1,64 @@
+"""How does the load approach 1 as the cluster grows?
+
+The paper lets the load depend on the number of servers, load = 1 - beta * n**-alpha, and names
+the regimes by alpha.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+from moldable.errors import RegimeError
+
+HALFIN_WHITT = 0.5
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """The family of loads 1 - beta * n**-alpha.
+
+    Args:
+        alpha: how fast the load approaches 1; at least 0.
+        beta: the distance from 1 at n = 1; above 0.
+    """
+
+    alpha: float
+    beta: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.alpha < math.inf:
+            raise RegimeError(f"alpha={self.alpha} must be finite and at least 0 (0: a fixed load)")
+        if not 0.0 < self.beta < math.inf:
+            raise RegimeError(f"beta={self.beta} must be finite and above 0, or the load reaches 1")
+        if self.alpha == 0.0 and self.beta >= 1.0:
+            raise RegimeError(
+                f"beta={self.beta} with alpha=0 gives the load {1.0 - self.beta:g} at every n; "
+                f"loads must lie in (0, 1): take beta below 1"
+            )
+
+    @property
+    def name(self) -> str:
+        """The paper's name for this alpha."""
+        if self.alpha == 0.0:
+            return "mean-field"
+        if self.alpha < HALFIN_WHITT:
+            return "sub-Halfin-Whitt"
+        if self.alpha == HALFIN_WHITT:
+            return "Halfin-Whitt"
+        return "super-Halfin-Whitt" if self.alpha < 1.0 else "super-NDS"
+
+    def load(self, servers: int) -> float:
+        """Return the load of a cluster with this many servers."""
+        if servers < 1:
+            raise RegimeError(f"servers={servers} must be at least 1")
+        load = 1.0 - self.beta * math.pow(servers, -self.alpha)
+        if not 0.0 < load < 1.0:
+            advice = "take a smaller beta" if load <= 0.0 else "take a smaller alpha"
+            raise RegimeError(
+                f"alpha={self.alpha:g}, beta={self.beta:g} give the load {load:g} at n={servers}; "
+                f"loads must lie in (0, 1): {advice} or another n"
+            )
+        return load

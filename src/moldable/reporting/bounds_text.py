@@ -1,0 +1,38 @@
+"""How are the paper's bounds told to a person?"""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from moldable.limits.stein import Bounds
+
+
+def show_bounds(console: Console, answer: Bounds, servers: int) -> None:
+    """Print the bounds, then whether they say anything and whether they are proved."""
+    table = Table(title=f"The paper's bounds on greedy(p*) at n = {servers}", title_justify="left")
+    table.add_column("quantity")
+    table.add_column("at most", justify="right")
+    table.add_row("distance from the optimum, E||x - y*||", f"{answer.distance:.6g}")
+    table.add_row("blocking probability", f"{answer.blocking:.6g}")
+    gap = "-" if answer.time_gap is None else f"{answer.time_gap:.6g}"
+    table.add_row("gap in mean execution time, mean sizes", gap)
+    console.print(table)
+    console.print(_reach(answer))
+    console.print(_proof(answer))
+
+
+def _reach(answer: Bounds) -> str:
+    order = f"As n grows the distance bound goes as n^{answer.order:g}."
+    if answer.vacuous:
+        return f"They say nothing here: the bound on a probability is 1 or more. {order}"
+    return f"They hold at this n. {order}"
+
+
+def _proof(answer: Bounds) -> str:
+    if answer.proof == "complete":
+        return "Their proof is complete for one width."
+    return (
+        f"Take them as plausible, not as proved: for two widths the published proof has gaps "
+        f"({', '.join(answer.gaps)})."
+    )

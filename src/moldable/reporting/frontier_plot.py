@@ -1,0 +1,84 @@
+"""How does the frontier look? Server-time across, time up, and the load as a wall."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from moldable.errors import InputError
+from moldable.optimal_widths import Optimum
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KINDS: Final = ("svg", "png", "pdf")
+# Blue and vermilion of Okabe and Ito's palette: told apart by every kind of colour vision.
+BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#777777"
+MOST_LABELS: Final = 24
+
+
+def save_frontier_plot(solution: Optimum, path: Path) -> None:
+    """Draw the frontier and the optimum on it; the file appears whole or not at all."""
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in KINDS:
+        raise InputError(f"--plot {path}: the name must end in .{', .'.join(KINDS)}")
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise InputError(
+            "plots need matplotlib; install it with: pip install moldable[plot]"
+        ) from None
+    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
+    _draw(figure.add_subplot(), solution)
+    try:
+        handle, name = tempfile.mkstemp(suffix=f".{kind}", dir=path.parent)
+        os.close(handle)
+        figure.savefig(name, format=kind, dpi=160, metadata=_undated(kind))
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"--plot {path} cannot be written: {reason}") from None
+
+
+def _undated(kind: str) -> dict[str, None]:
+    """Leave the date out, so that the same plot is the same file."""
+    return {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+
+
+def _draw(axes: Axes, solution: Optimum) -> None:
+    frontier, speedup = solution.frontier, solution.frontier.speedup
+    off = np.isin(speedup.widths, solution.dominated_widths)
+    x, t = speedup.widths / speedup.speedups, 1.0 / speedup.speedups
+    axes.plot(frontier.server_time, frontier.time, "-o", color=BLUE, ms=5, label="frontier")
+    if off.any():
+        axes.plot(x[off], t[off], "o", mfc="none", color=GREY, ms=5, label="never worth using")
+    capacity = 1.0 / solution.load
+    axes.axvline(capacity, color=GREY, ls="--", lw=1, label=f"capacity at load {solution.load:g}")
+    axes.plot(
+        [solution.mix.server_time],
+        [solution.mix.time],
+        "*",
+        color=VERMILION,
+        ms=15,
+        label=f"optimum: {_shares(solution)}",
+    )
+    step = max(1, frontier.widths.size // MOST_LABELS)
+    for k in range(0, frontier.widths.size, step):
+        place = (frontier.server_time[k], frontier.time[k])
+        axes.annotate(str(frontier.widths[k]), place, (4, 5), textcoords="offset points", size=8)
+    axes.set_xlabel("server-time of a job (mean sizes x servers)")
+    axes.set_ylabel("execution time of a job (mean sizes)")
+    axes.set_title("What each width costs and what it gives (labels: widths)", size=10)
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _shares(solution: Optimum) -> str:
+    return ", ".join(
+        f"width {width} for {100 * share:.4g} %"
+        for width, share in zip(solution.support, solution.mix.shares, strict=True)
+    )

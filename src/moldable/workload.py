@@ -1,0 +1,93 @@
+"""Which jobs arrive, how often, and how do they scale?
+
+Rates are absolute: jobs per unit of time over the whole cluster. The number of servers is not part
+of a workload; it is chosen when a question is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Self, final
+
+from moldable.errors import WorkloadError, nearest
+from moldable.sizes import EXPONENTIAL, SizeLaw
+from moldable.speedup import SpeedUp
+
+SHARING: Final = ("pool", "reserved")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class JobClass:
+    """Jobs that share an arrival rate, a law of sizes and a speed-up curve.
+
+    Args:
+        name: what people call it.
+        arrival_rate: jobs per unit of time.
+        speedup: the allowed widths and their speed-ups.
+        mean_size: mean time of a job on one server.
+        weight: how much a unit of this class's time counts in the objective.
+        size: the law of sizes around that mean.
+    """
+
+    name: str
+    arrival_rate: float
+    speedup: SpeedUp
+    mean_size: float = 1.0
+    weight: float = 1.0
+    size: SizeLaw = EXPONENTIAL
+
+    def __post_init__(self) -> None:
+        for field in ("arrival_rate", "mean_size", "weight"):
+            value = getattr(self, field)
+            if not 0.0 < value < math.inf:
+                raise WorkloadError(
+                    f"class {self.name!r}: {field}={value} must be finite and above 0; "
+                    f"leave out classes that do not arrive or do not count"
+                )
+
+    @property
+    def offered(self) -> float:
+        """Work arriving per unit of time, in servers of width-1 speed: rate x mean size."""
+        return self.arrival_rate * self.mean_size
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The classes of jobs that arrive at one cluster.
+
+    Args:
+        classes: at least one, with distinct names.
+        sharing: "pool" if every class may use every idle server, "reserved" if each owns some.
+    """
+
+    classes: tuple[JobClass, ...]
+    sharing: str = "pool"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", tuple(self.classes))
+        if not self.classes:
+            raise WorkloadError("the workload has no class; give at least one [[class]]")
+        if self.sharing not in SHARING:
+            raise WorkloadError(
+                f"sharing={self.sharing!r} is unknown; {nearest(self.sharing, SHARING)}"
+            )
+        seen: set[str] = set()
+        for job_class in self.classes:
+            if job_class.name in seen:
+                raise WorkloadError(
+                    f"two classes are called {job_class.name!r}; names must differ, rename one"
+                )
+            seen.add(job_class.name)
+
+    @classmethod
+    def single(cls, speedup: SpeedUp, load: float, servers: int) -> Self:
+        """Return the paper's workload: one class, unit mean size, arrival rate n x load."""
+        return cls((JobClass("jobs", servers * load, speedup),))
+
+    @property
+    def arrival_rate(self) -> float:
+        """Jobs of all classes per unit of time."""
+        return math.fsum(job_class.arrival_rate for job_class in self.classes)
