@@ -56,8 +56,8 @@ def hull_height(x: Floats, y: Floats, vertices: Ints) -> Floats:
 
 def _below_neighbours(x: Floats, y: Floats, group: Ints) -> Mask:
     below = np.zeros(x.size, dtype=np.bool_)
-    slope = (y[1:] - y[:-1]) / (x[1:] - x[:-1])
-    below[1:-1] = (slope[1:] >= slope[:-1]) & (group[:-2] == group[2:])
+    run, rise = np.diff(x), np.diff(y)
+    below[1:-1] = (run[:-1] * rise[1:] >= run[1:] * rise[:-1]) & (group[:-2] == group[2:])
     return below
 
 

@@ -51,7 +51,7 @@ def read_text(path: Path) -> str:
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    reader = csv.reader(read_text(path).lstrip("\ufeff").splitlines())
+    reader = csv.reader(read_text(path).lstrip("\ufeff").splitlines(), strict=True)
     rows: list[tuple[int, list[str]]] = []
     try:
         for cells in reader:

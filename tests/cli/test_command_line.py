@@ -1,0 +1,117 @@
+"""The command as a whole: help, version, start-up, bounds."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+HEAVY = ("numba", "scipy", "scipy.optimize", "matplotlib")
+
+
+def test_help_shows_examples_that_run(run, tmp_path):
+    (tmp_path / "measured.csv").write_text("width,time\n1,10\n2,6\n4,4\n")
+    (tmp_path / "cluster.toml").write_text(
+        "servers=4\n[[class]]\narrival_rate=1\nspeedup=[1,1.8]\n"
+    )
+    top = run("--help")
+    assert top.returncode == 0
+    commands = re.findall(r"^│ ([a-z]+) ", top.stdout, flags=re.MULTILINE)
+    assert commands == ["optimum", "bounds"]
+    for command in commands:
+        text = run(command, "--help").stdout
+        examples = re.findall(r"^ +moldable (.*\S) *$", text, flags=re.MULTILINE)
+        assert len(examples) >= 2
+        for example in examples:
+            result = run(*shlex.split(example), cwd=tmp_path)
+            assert result.returncode == 0, (example, result.stderr)
+
+
+def test_help_spells_every_model_plainly(run):
+    text = run("optimum", "--help").stdout
+    assert text.isascii() or set(text) - set("╭─╮│╰╯") <= set(map(chr, range(128)))
+
+
+def test_version(run):
+    assert run("--version").stdout.strip() == f"moldable {version('moldable')}"
+
+
+def test_no_command_shows_the_help(run):
+    result = run()
+    assert "Usage" in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["optimum", "--speedup", "linear:5", "--load", "0.8"]]
+)
+def test_heavy_imports_wait(arguments):
+    code = (
+        f"import sys\nfrom moldable.cli import main\nsys.argv = ['moldable', *{arguments!r}]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_closed_pipe_is_not_an_error_to_shout_about():
+    code = (
+        "import subprocess, sys, pathlib\n"
+        "command = pathlib.Path(sys.executable).with_name('moldable')\n"
+        "process = subprocess.Popen([command, 'optimum', '--speedup', 'linear:200000', '--load',"
+        " '0.5', '--json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)\n"
+        "process.stdout.read(10)\nprocess.stdout.close()\n"
+        "print(process.stderr.read().decode(), process.wait())"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "Traceback" not in result.stdout
+
+
+def test_bounds_give_the_promised_keys(run):
+    result = run(
+        "bounds", "--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "4000", "--json"
+    )
+    answer = json.loads(result.stdout)
+    keys = ["distance", "blocking", "time_gap", "delta", "order", "proof", "gaps", "vacuous"]
+    assert list(answer) == keys
+    assert answer["proof"] == "gap"
+    assert answer["gaps"] == ["collapse", "drift", "sign"]
+    assert answer["vacuous"] is True
+    assert answer["time_gap"] is None
+
+
+def test_bounds_are_told_in_words(run):
+    text = run("bounds", "--speedup", "linear:5", "--load", "0.8", "--servers", "100000").stdout
+    assert "proof is complete" in text
+    assert "They hold at this n" in text
+    loose = run(
+        "bounds", "--speedup", "1,1.8,2.5", "--regime", "2/3,0.1", "--servers", "100"
+    ).stdout
+    assert "They say nothing here" in loose
+    assert "gaps (drift, sign)" in " ".join(loose.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--speedup", "linear:5", "--load", "0.8"), "give --servers N"),
+        (
+            ("--speedup", "1,1.2,1.8", "--load", "0.8", "--servers", "9"),
+            "increasing, concave curve",
+        ),
+        (("--speedup", "1=1,4=3", "--load", "0.8", "--servers", "9"), "every width from 1 to d"),
+    ],
+)
+def test_bounds_refuse_what_the_theory_does_not_cover(run, arguments, message):
+    result = run("bounds", *arguments)
+    assert result.returncode == 2
+    assert message in " ".join(result.stderr.split())

@@ -1,0 +1,169 @@
+"""`moldable optimum` as a user and as a script see it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+PAPER = ("--speedup", "1,1.8,2.5,3,3.4")
+KEYS = [
+    "widths",
+    "probabilities",
+    "scaled_jobs",
+    "support",
+    "mean_execution_time",
+    "busy_fraction",
+    "unique",
+    "shadow_price",
+    "time_saved_by_one_server",
+    "dominated_widths",
+    "certificate",
+]
+
+
+def test_json_is_one_object_with_the_promised_keys(run):
+    result = run("optimum", *PAPER, "--load", "0.8", "--json")
+    assert result.returncode == 0
+    assert result.stderr == ""
+    answer = json.loads(result.stdout)
+    assert list(answer) == KEYS
+    assert list(answer["certificate"]) == ["nu", "theta0", "theta", "max_violation"]
+    assert answer["scaled_jobs"] == pytest.approx([0, 0, 0.2, 0.1, 0], abs=1e-14)
+    assert answer["mean_execution_time"] == pytest.approx(0.375)
+    assert answer["support"] == [3, 4]
+    assert answer["time_saved_by_one_server"] is None
+
+
+def test_a_regime_may_replace_the_load(run):
+    result = run("optimum", *PAPER, "--regime", "1/2,0.1", "--servers", "4000", "--json")
+    answer = json.loads(result.stdout)
+    load = 1 - 0.1 * 4000**-0.5
+    direct = run("optimum", *PAPER, "--load", repr(load), "--servers", "4000", "--json")
+    assert json.loads(direct.stdout) == answer
+    assert answer["time_saved_by_one_server"] == pytest.approx(
+        answer["shadow_price"] / (4000 * load)
+    )
+
+
+def test_plain_output_spells_out_what_to_do(run):
+    result = run("optimum", *PAPER, "--load", "0.8", "--servers", "64")
+    text = " ".join(result.stdout.split())
+    assert "Give 62.5 % of the jobs 3 servers and 37.5 % 4 servers" in text
+    assert "0.375 mean sizes" in text
+    assert "One more server saves" in text
+
+
+def test_plain_output_names_what_is_odd(run):
+    odd = run("optimum", "--speedup", "1,1.5,2,2,1.9,2", "--load", "0.1")
+    text = " ".join(odd.stdout.split())
+    assert "Never worth using: widths 1, 2, 4, 5, 6" not in text
+    assert "Never worth using: widths 4, 5, 6" in text
+    assert "Other shares are as good" in text
+    assert "leaves the paper's assumptions" in text
+    assert "Capacity is slack" in text
+    regime = run(
+        "optimum", "--speedup", "amdahl:0.95:64", "--regime", "0.5,0.1", "--servers", "900"
+    )
+    assert "Halfin-Whitt regime" in regime.stdout
+    assert "..." in regime.stdout
+
+
+def test_notes_go_to_stderr(run, tmp_path):
+    (tmp_path / "times.csv").write_text("width,time\n2,10\n4,6\n")
+    result = run("optimum", "--speedup", "times.csv", "--load", "0.5", "--json", cwd=tmp_path)
+    assert "width 1 was not measured" in result.stderr
+    assert json.loads(result.stdout)["widths"] == [2, 4]
+    small = run("optimum", "--speedup", "linear:8", "--load", "0.5", "--servers", "4", "--json")
+    assert "widths above 4 are left out" in small.stderr
+    assert json.loads(small.stdout)["widths"] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", ["frontier.svg", "frontier.png", "frontier.pdf"])
+def test_plots_are_written_whole(run, tmp_path, name):
+    curve = ("--speedup", "1,1.8,1.7,3", "--load", "0.7")
+    first = run("optimum", *curve, "--plot", name, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    once = (tmp_path / name).read_bytes()
+    assert len(once) > 5000
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_workloads_give_both_divisions(run):
+    result = run("optimum", "--workload", "examples/cluster.toml", "--json")
+    assert result.returncode == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert list(answer) == ["mean_execution_time", "shadow_price", "classes", "rounded"]
+    names = ["name", "reserved_fraction", "widths", "probabilities", "mean_execution_time"]
+    assert all(list(part) == names for part in answer["classes"])
+    assert sum(part["reserved_fraction"] for part in answer["classes"]) == pytest.approx(1)
+    rounded = answer["rounded"]
+    assert list(rounded) == ["mean_execution_time", "classes"]
+    names[1] = "reserved_servers"
+    assert all(list(part) == names for part in rounded["classes"])
+    assert sum(part["reserved_servers"] for part in rounded["classes"]) == 64
+    assert rounded["mean_execution_time"] >= answer["mean_execution_time"]
+
+
+def test_servers_on_the_command_line_win_over_the_file(run):
+    result = run("optimum", "--workload", "examples/cluster.toml", "--servers", "80", "--json")
+    rounded = json.loads(result.stdout)["rounded"]
+    assert sum(part["reserved_servers"] for part in rounded["classes"]) == 80
+
+
+def test_plain_workloads_are_readable(run, tmp_path):
+    result = run("optimum", "--workload", "examples/cluster.toml")
+    assert "training: reserve 31 servers" in result.stdout
+    (tmp_path / "w.toml").write_text(
+        "servers = 9\n[[class]]\nname='a'\narrival_rate=0.05\nspeedup='linear:8'\n"
+        "[[class]]\nname='b'\narrival_rate=6\nspeedup={measured='t.csv'}\n"
+    )
+    (tmp_path / "t.csv").write_text("width,time\n2,10\n4,5.5\n")
+    result = run("optimum", "--workload", "w.toml", cwd=tmp_path)
+    assert "class 'b': width 1 was not measured" in result.stderr
+    text = " ".join(result.stdout.split())
+    assert "cannot hold width 8" in text
+    assert "Capacity is slack" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no curve: give --speedup"),
+        ((*PAPER,), "give either --load L or --regime"),
+        ((*PAPER, "--load", "0.8", "--regime", "0,0.2"), "give either --load L or --regime"),
+        ((*PAPER, "--regime", "0,0.2"), "--regime needs --servers N"),
+        ((*PAPER, "--load", "1.2"), "the largest feasible load of this curve is 1,"),
+        ((*PAPER, "--load", "0"), "load=0.0 must be finite and above 0"),
+        ((*PAPER, "--load", "-1"), "load=-1.0"),
+        ((*PAPER, "--load", "nan"), "load=nan"),
+        ((*PAPER, "--load", "x"), "x"),
+        ((*PAPER, "--regime", "-1,0.2", "--servers", "9"), "alpha=-1"),
+        ((*PAPER, "--load", "0.8", "--servers", "0"), "--servers 0 must be at least 1"),
+        (("--speedup", "", "--load", "0.8"), "the curve is empty"),
+        (("--speedup", "2,3", "--load", "0.8"), "s(1) must be 1"),
+        (("--speedup", "1,nan", "--load", "0.8"), "s(2)=nan"),
+        (("--speedup", "1,0", "--load", "0.8"), "s(2)=0"),
+        (("--speedup", "missing.csv", "--load", "0.8"), "no such file"),
+        ((*PAPER, "--load", "0.8", "--plot", "x.txt"), "must end in .svg, .png, .pdf"),
+        ((*PAPER, "--load", "0.8", "--plot", "no/such/x.png"), "cannot be written"),
+        (("--workload", "missing.toml"), "no such file"),
+        (("--workload", "examples/cluster.toml", "--load", "0.5"), "leave the other options out"),
+        (("--workload", "examples/cluster.toml", "--servers", "40"), "need at least 52"),
+        (("--workload", "examples/cluster.toml", "--servers", "-3"), "--servers -3"),
+    ],
+)
+def test_bad_input_is_explained_and_ends_with_2(run, arguments, message):
+    for extra in ((), ("--json",)):
+        result = run("optimum", *arguments, *extra)
+        assert result.returncode == 2
+        assert message in " ".join(result.stderr.split())
+        assert "Traceback" not in result.stderr
+        assert result.stdout == ""
+
+
+def test_a_workload_file_without_servers_says_so(run, tmp_path):
+    (tmp_path / "w.toml").write_text("[[class]]\narrival_rate=1\nspeedup=[1]\n")
+    result = run("optimum", "--workload", "w.toml", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "names no servers" in result.stderr

@@ -1,0 +1,46 @@
+"""What every test may lean on: profiles, the data folder, and a way to run the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+settings.register_profile(
+    "moldable",
+    deadline=None,  # the machine is noisy; time is measured by the benchmarks
+    derandomize=True,  # the same examples on every machine
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("moldable")
+
+
+@pytest.fixture(scope="session")
+def real_curves() -> list[dict]:
+    """Published curves that are not part of the project; tests that want them skip without."""
+    folder = Path(os.environ.get("MOLDABLE_DATA", ROOT.parent / "shared" / "data"))
+    path = folder / "representative_curves.json"
+    if not path.is_file():
+        pytest.skip(f"no measured curves at {path}; set MOLDABLE_DATA to their folder")
+    return json.loads(path.read_text())
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Run the command as a user would, in a process of its own."""
+
+    def run_command(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).with_name("moldable")), *arguments]
+        environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=cwd, env=environment, check=False
+        )
+
+    return run_command

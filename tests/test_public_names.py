@@ -1,0 +1,77 @@
+"""The public names are pinned: adding or losing one is a decision, not an accident."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import moldable
+from moldable import errors
+
+PUBLIC = [
+    "Bounds",
+    "Certificate",
+    "ClassAllocation",
+    "FluidPath",
+    "Frontier",
+    "JobClass",
+    "Mix",
+    "MoldableError",
+    "Optimum",
+    "Regime",
+    "Reservation",
+    "SizeLaw",
+    "SpeedUp",
+    "Violation",
+    "Workload",
+    "WorkloadFile",
+    "bounds",
+    "frontiers",
+    "optimum",
+    "parse_regime",
+    "parse_speedup",
+    "read_curve",
+    "read_workload",
+    "reserve",
+    "reserve_whole",
+]
+
+
+def test_the_public_names_are_these():
+    assert sorted(moldable.__all__) == PUBLIC
+    assert dir(moldable) == PUBLIC
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in PUBLIC:
+        assert inspect.getdoc(getattr(moldable, name)), name
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse(Path(moldable.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = [alias.name for node in block.body for alias in node.names]
+    assert sorted(seen) == PUBLIC
+    for node in block.body:
+        for alias in node.names:
+            assert f"moldable.{moldable._HOME[alias.name]}" == node.module  # noqa: SLF001
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="no attribute 'greedy_p'"):
+        moldable.greedy_p  # noqa: B018
+
+
+def test_every_error_descends_from_one_root():
+    kinds = [
+        value
+        for value in vars(errors).values()
+        if inspect.isclass(value) and value.__module__ == errors.__name__
+    ]
+    assert len(kinds) == 8
+    assert all(issubclass(kind, errors.MoldableError) for kind in kinds)
+    assert issubclass(errors.MoldableError, ValueError)
+    assert all(kind.__name__ in errors.__doc__ for kind in kinds)
