@@ -11,7 +11,9 @@ run: $(MARK)run  ## the main job: the optimal division of an example cluster
 	$(BIN)/moldable optimum --workload examples/cluster.toml
 
 test: $(MARK)test  ## everything that must hold, with coverage
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -n auto --cov --cov-report=
+	$(BIN)/python -m pytest -p no:randomly README.md docs --cov --cov-append \
+		--cov-report=term-missing:skip-covered --cov-fail-under=95
 
 lint: $(MARK)lint
 	$(BIN)/ruff check .

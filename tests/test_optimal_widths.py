@@ -190,6 +190,7 @@ def test_the_shadow_price_is_the_derivative_of_the_time():
 def test_prices_are_one_sided_at_a_corner():
     at = optimum(PAPER, 2.5 / 3)
     assert at.support == (3,)
+    assert at.unique
     assert at.shadow_price == pytest.approx((1 / 2.5 - 1 / 3) / (4 / 3 - 3 / 2.5))
     left = (1 / 1.8 - 1 / 2.5) / (3 / 2.5 - 2 / 1.8)
     assert at.time_added_per_load == pytest.approx(left / (2.5 / 3) ** 2)

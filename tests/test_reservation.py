@@ -151,3 +151,13 @@ def test_large_clusters_are_bought_in_runs():
     fluid = reserve(Workload(classes), 3_000_000)
     assert division.objective == pytest.approx(fluid.objective, rel=1e-6)
     assert division.objective >= fluid.objective * (1 - 1e-12)
+
+
+def test_rounding_on_a_dense_curve_does_not_sell_edges_out_of_order():
+    # Far out, neighbouring edges of this curve differ in slope by less than rounding.
+    curve = SpeedUp.amdahl(0.95, 200_000)
+    for load in (0.00012, 0.0005, 0.3):
+        division = reserve(Workload.single(curve, load, 200_000), 200_000)
+        single = optimum(curve, load)
+        assert division.mean_execution_time == pytest.approx(single.mean_execution_time, rel=1e-12)
+        assert sum(part.servers for part in division.classes) <= 200_000 * (1 + 1e-12)

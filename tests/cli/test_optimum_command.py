@@ -167,3 +167,18 @@ def test_a_workload_file_without_servers_says_so(run, tmp_path):
     result = run("optimum", "--workload", "w.toml", cwd=tmp_path)
     assert result.returncode == 2
     assert "names no servers" in result.stderr
+
+
+def test_a_pool_needs_no_division_into_whole_servers(run, tmp_path):
+    text = "servers = 11\nsharing = '{}'\n" + "".join(
+        f"[[class]]\nname='{name}'\narrival_rate=5.5\nspeedup=[1]\n" for name in "ab"
+    )
+    (tmp_path / "pool.toml").write_text(text.format("pool"))
+    (tmp_path / "reserved.toml").write_text(text.format("reserved"))
+    pool = run("optimum", "--workload", "pool.toml", "--json", cwd=tmp_path)
+    assert json.loads(pool.stdout)["rounded"] is None
+    assert "'b' cannot be served: it needs 6 whole servers" in pool.stderr
+    assert run("optimum", "--workload", "pool.toml", cwd=tmp_path).returncode == 0
+    reserved = run("optimum", "--workload", "reserved.toml", "--json", cwd=tmp_path)
+    assert reserved.returncode == 2
+    assert "'b' cannot be served: it needs 6 whole servers" in reserved.stderr

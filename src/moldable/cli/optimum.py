@@ -18,10 +18,12 @@ from moldable.cli.system import (
     one_class,
     refuse_no_servers,
 )
-from moldable.errors import InputError
+from moldable.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:
     from moldable.inputs.workload_file import WorkloadFile
+    from moldable.reservation import Reservation
+    from moldable.workload import Workload
 
 
 def optimum(
@@ -89,7 +91,6 @@ def _one_class(
 def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     from moldable.inputs.workload_file import read_workload
     from moldable.reservation import reserve
-    from moldable.whole_servers import reserve_whole
 
     refuse_no_servers(servers)
     file = read_workload(path)
@@ -97,13 +98,27 @@ def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     for job_class in file.workload.classes:
         if job_class.speedup.baseline:
             output.note(f"class {job_class.name!r}: {job_class.speedup.baseline}")
-    fluid, whole = reserve(file.workload, n), reserve_whole(file.workload, n)
+    fluid = reserve(file.workload, n)
+    whole = _whole(file.workload, n)
     if json:
-        output.print_json(fluid.to_dict() | {"rounded": whole.to_dict()})
+        output.print_json(fluid.to_dict() | {"rounded": whole and whole.to_dict()})
         return
     from moldable.reporting.reservation_text import show_reservation
 
     show_reservation(output.console(), fluid, whole)
+
+
+def _whole(workload: Workload, servers: int) -> Reservation | None:
+    """Divide into whole servers; a pool does not need that, so there it may fail."""
+    from moldable.whole_servers import reserve_whole
+
+    try:
+        return reserve_whole(workload, servers)
+    except InfeasibleError as error:
+        if workload.sharing == "reserved":
+            raise
+        output.note(f"no division into whole servers: {error}")
+        return None
 
 
 def _servers(file: WorkloadFile, servers: int | None, path: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -65,6 +66,12 @@ def _shown(solution: Optimum) -> list[int]:
     return list(range(max(0, used[0] - AROUND), min(len(solution.widths), used[-1] + AROUND + 1)))
 
 
+def _proof(violation: float) -> str:
+    """Say how well the certificate holds, in powers of ten above the noise of rounding."""
+    power = math.ceil(math.log10(max(violation, 1e-15)))
+    return f"every optimality condition holds within 1e{power}"
+
+
 def _remarks(solution: Optimum) -> list[str]:
     remarks = []
     if solution.shadow_price:
@@ -83,5 +90,5 @@ def _remarks(solution: Optimum) -> list[str]:
     if broken:
         words = listing(word.replace("_", " ") for word in broken)
         remarks.append(f"The curve leaves the paper's assumptions (not {words}); no harm here.")
-    remarks.append(f"Certificate: largest violation {solution.certificate.max_violation:.1g}.")
+    remarks.append(f"Proof: {_proof(solution.certificate.max_violation)}.")
     return remarks

@@ -9,10 +9,16 @@ from moldable.reporting.words import advice, count, listing, percent
 from moldable.reservation import ClassAllocation, Reservation
 
 
-def show_reservation(console: Console, fluid: Reservation, whole: Reservation) -> None:
+def show_reservation(console: Console, fluid: Reservation, whole: Reservation | None) -> None:
     """Print the division into fractions and into whole servers, then what to do in sentences."""
     console.print(_table(fluid, f"Best division of {count(fluid.servers)} into fractions"))
-    console.print(_table(whole, f"Best division of {count(fluid.servers)} into whole servers"))
+    if whole is not None:
+        _show_whole(console, whole)
+    console.print(_closing(fluid))
+
+
+def _show_whole(console: Console, whole: Reservation) -> None:
+    console.print(_table(whole, f"Best division of {count(whole.servers)} into whole servers"))
     for part in whole.classes:
         console.print(f"{part.name}: reserve {count(int(part.servers))}, {advice(part.mix)}.")
         if part.servers < part.support[-1]:
@@ -20,7 +26,6 @@ def show_reservation(console: Console, fluid: Reservation, whole: Reservation) -
                 f"  {count(int(part.servers))} cannot hold width {part.support[-1]}; such jobs get "
                 f"what is idle. Share one pool, or reserve at least {part.support[-1]}."
             )
-    console.print(_closing(fluid))
 
 
 def _table(division: Reservation, title: str) -> Table:

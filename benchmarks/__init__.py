@@ -1,0 +1,1 @@
+"""Side by side with real peers, in one run: `make bench`."""

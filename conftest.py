@@ -1,0 +1,97 @@
+"""Run every example of the README and the documentation.
+
+- `python` blocks are evaluated, with doctest prompts compared to their output;
+- `console` blocks run each `$ moldable ...` line and compare what it prints;
+- `toml` and `csv` blocks that begin with `# NAME` become that file in the page's own folder;
+- `sh` blocks hold the make targets of a checkout: they must exist.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sybil import Sybil
+from sybil.example import Example
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+
+ROOT = Path(__file__).resolve().parent
+
+
+def setup(namespace: dict) -> None:
+    """Give each page a folder of its own, with the examples in it."""
+    folder = Path(tempfile.mkdtemp())
+    (folder / "examples").symlink_to(ROOT / "examples")
+    namespace["_folder"], namespace["_home"] = folder, Path.cwd()
+    os.chdir(folder)
+
+
+def teardown(namespace: dict) -> None:
+    """Leave nothing behind."""
+    os.chdir(namespace["_home"])
+    shutil.rmtree(namespace["_folder"])
+
+
+def run_console(example: Example) -> str | None:
+    """Run the commands of a block and compare all they print."""
+    shown = [line.rstrip() for line in example.parsed.rstrip().splitlines()]
+    printed: list[str] = []
+    for line in shown:
+        if line.startswith("$ "):
+            printed += [line, *_run(shlex.split(line[2:]), example.namespace["_folder"])]
+    if printed == shown:
+        return None
+    return "it printed:\n" + "\n".join(printed)
+
+
+def _run(words: list[str], folder: Path) -> list[str]:
+    program = str(Path(sys.executable).with_name(words[0]))
+    environment = {**os.environ, "COLUMNS": "92", "NO_COLOR": "1"}
+    result = subprocess.run(  # noqa: S603 - our own documentation
+        [program, *words[1:]],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+        check=False,
+    )
+    lines = [line.rstrip() for line in (result.stderr + result.stdout).splitlines()]
+    return lines if result.returncode == 0 else [*lines, f"[exit code {result.returncode}]"]
+
+
+def write_file(example: Example) -> None:
+    """Write a block whose first line is a comment with a file's name."""
+    first = example.parsed.splitlines()[0]
+    if first.startswith("# "):
+        (example.namespace["_folder"] / first[2:].strip()).write_text(example.parsed)
+
+
+def check_shell(example: Example) -> str | None:
+    """Ask make whether it knows the targets shown."""
+    for line in example.parsed.splitlines():
+        words = line.split("#")[0].split()
+        if not words or words[0] in ("git", "cd", "pip"):
+            continue
+        if words[0] != "make":
+            return f"{line!r}: only make, git, cd and pip are expected here; use a console block"
+        subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, check=True, capture_output=True)  # noqa: S603, S607
+    return None
+
+
+pytest_collect_file = Sybil(
+    parsers=[
+        PythonCodeBlockParser(),
+        CodeBlockParser("console", run_console),
+        CodeBlockParser("toml", write_file),
+        CodeBlockParser("csv", write_file),
+        CodeBlockParser("sh", check_shell),
+    ],
+    patterns=["README.md", "docs/**/*.md"],
+    setup=setup,
+    teardown=teardown,
+).pytest()

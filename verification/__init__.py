@@ -1,0 +1,7 @@
+"""Long experiments against independent answers, one per file: `make verify`."""
+
+import sys
+from pathlib import Path
+
+# The naive twins live with the tests and serve here too.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))

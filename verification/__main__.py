@@ -1,0 +1,25 @@
+"""Run every experiment; the exit code is 1 if one fails."""
+
+from __future__ import annotations
+
+import sys
+
+from verification import division_against_highs, optimum_against_highs
+
+EXPERIMENTS = (optimum_against_highs, division_against_highs)
+
+
+def main() -> int:
+    """Print one line for each verdict."""
+    failed = 0
+    for module in EXPERIMENTS:
+        print((module.__doc__ or "").strip(), flush=True)
+        for verdict in module.experiments():
+            print(f"  {verdict}", flush=True)
+            failed += not verdict.holds
+    print("all hold" if not failed else f"{failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
