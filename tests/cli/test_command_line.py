@@ -21,7 +21,8 @@ def test_help_shows_examples_that_run(run, tmp_path):
     )
     top = run("--help")
     assert top.returncode == 0
-    commands = re.findall(r"^│ ([a-z]+) ", top.stdout, flags=re.MULTILINE)
+    listed = top.stdout.partition("Commands:")[2]
+    commands = re.findall(r"^  ([a-z]+) ", listed, flags=re.MULTILINE)
     assert commands == ["optimum", "bounds"]
     for command in commands:
         text = run(command, "--help").stdout
@@ -33,8 +34,10 @@ def test_help_shows_examples_that_run(run, tmp_path):
 
 
 def test_help_spells_every_model_plainly(run):
-    text = run("optimum", "--help").stdout
-    assert text.isascii() or set(text) - set("╭─╮│╰╯") <= set(map(chr, range(128)))
+    text = " ".join(run("optimum", "--help").stdout.split())
+    assert text.isascii()
+    for name in ("linear:D", "amdahl:FRACTION:D", "power:EXPONENT:D", "downey:A:SIGMA:D"):
+        assert name in text
 
 
 def test_version(run):

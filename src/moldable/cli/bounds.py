@@ -24,10 +24,9 @@ def bounds(
 ) -> None:
     """What does the paper's theory guarantee at this n, and is its proof complete?
 
-    [bold]Examples[/bold]
-
+    \b
+    Examples:
       moldable bounds --speedup linear:5 --load 0.8 --servers 100000
-
       moldable bounds --speedup 1,1.8,2.5,3,3.4 --regime 1/2,0.1 --servers 4000 --json
     """
     from moldable.limits.stein import bounds as evaluate

@@ -14,17 +14,14 @@ if TYPE_CHECKING:
     from moldable.regime import Regime
     from moldable.speedup import SpeedUp
 
-SYSTEM = "System"
-
 SpeedUpOption = Annotated[
     str | None,
     typer.Option(
         "--speedup",
         metavar="CURVE",
-        rich_help_panel=SYSTEM,
         help="Speed-ups of widths 1, 2, ... as 1,1.8,2.5; with gaps as 1=1,2=1.9,4=3.5; a model: "
         "linear:D, amdahl:FRACTION:D, power:EXPONENT:D, usl:CONTENTION:COHERENCY:D, "
-        "downey:AVERAGE:SIGMA:D; or a CSV file with columns width,time or width,speedup.",
+        "downey:A:SIGMA:D; or a CSV file with columns width,time or width,speedup.",
     ),
 ]
 LoadOption = Annotated[
@@ -32,7 +29,6 @@ LoadOption = Annotated[
     typer.Option(
         "--load",
         metavar="L",
-        rich_help_panel=SYSTEM,
         help="Arrival rate x mean size / servers.",
     ),
 ]
@@ -41,20 +37,18 @@ RegimeOption = Annotated[
     typer.Option(
         "--regime",
         metavar="ALPHA,BETA",
-        rich_help_panel=SYSTEM,
         help="Instead of --load: load = 1 - BETA*N**-ALPHA; fractions such as 2/3 work.",
     ),
 ]
 ServersOption = Annotated[
     int | None,
-    typer.Option("--servers", metavar="N", rich_help_panel=SYSTEM, help="Number of servers."),
+    typer.Option("--servers", metavar="N", help="Number of servers."),
 ]
 WorkloadOption = Annotated[
     Path | None,
     typer.Option(
         "--workload",
         metavar="FILE.toml",
-        rich_help_panel=SYSTEM,
         help="Several classes of jobs, from a file; replaces --speedup and --load.",
     ),
 ]
