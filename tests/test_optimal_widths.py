@@ -106,6 +106,39 @@ def test_collinear_widths_are_not_unique():
     assert optimum(curve, 0.6).unique  # the slack end
 
 
+def test_collinear_widths_are_not_unique_whatever_rounding_makes_of_them():
+    long = SpeedUp(np.concatenate(([1], 1 + np.cumsum(np.full(199, 0.9)))))
+    for width in range(2, 200):
+        assert not optimum(long, long[width] / width).unique
+    assert not optimum(SpeedUp([1, 1.5, 2 * (1 + 1e-12), 2.5]), 0.75).unique
+    nearly_linear = SpeedUp([1 + (i - 1) * 0.999999 for i in range(1, 1001)])
+    for load in np.linspace(nearly_linear[1000] / 1000, 1, 20)[1:-1]:
+        assert not optimum(nearly_linear, float(load)).unique
+
+
+def test_noise_on_a_linear_curve_keeps_the_frontier_in_order():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        i = np.arange(1, 101)
+        noisy = i * (1 + 3e-12 * rng.standard_normal(100))
+        curve = SpeedUp(noisy / noisy[0])
+        frontier = Frontier.of(curve)
+        assert np.all(np.diff(frontier.server_time) > 0)
+        assert np.all(np.diff(frontier.time) < 0)
+        # Well away from the noise the widest width is alone again.
+        assert optimum(frontier, 1 - 1e-9).support == (100,)
+
+
+def test_results_are_values():
+    one, same, other = optimum(PAPER, 0.8), optimum(PAPER, 0.8), optimum(PAPER, 0.7)
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    for array in (one.probabilities, one.scaled_jobs, one.frontier.time, one.frontier.corners):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
 def test_strictly_concave_curves_are_unique_everywhere():
     for load in np.linspace(0.01, 1, 200):
         solution = optimum(PAPER, float(load))
@@ -214,14 +247,14 @@ def test_widths_that_do_not_fit_are_left_out():
         optimum(SpeedUp({4: 3.0}), 0.5, servers=2)
 
 
-@pytest.mark.parametrize("load", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("load", [0.0, -1.0, math.nan, math.inf, 1e-309, 1e200])
 def test_impossible_loads_are_refused(load):
     with pytest.raises(WorkloadError, match="load"):
         optimum(PAPER, load)
 
 
 def test_a_cluster_without_servers_is_refused():
-    with pytest.raises(WorkloadError, match="servers=0"):
+    with pytest.raises(WorkloadError, match="servers 0"):
         optimum(PAPER, 0.5, servers=0)
 
 

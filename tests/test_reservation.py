@@ -103,11 +103,11 @@ def test_the_price_of_a_division_is_its_derivative():
 
 
 def test_spare_servers_are_spread_in_proportion_by_largest_remainder():
-    # Alone, the classes can use 2 and 4 servers (widths 2 of a linear curve); 11 are there.
-    classes = (JobClass("a", 2, SpeedUp.linear(2)), JobClass("b", 4, SpeedUp.linear(2)))
+    # Alone, the classes can use 4 and 2 servers (widths 2 of a linear curve); 11 are there.
+    classes = (JobClass("a", 4, SpeedUp.linear(2)), JobClass("b", 2, SpeedUp.linear(2)))
     division = reserve_whole(Workload(classes), 11)
-    # 5 spare in proportion 2:4 are 1.67 and 3.33: the largest remainder goes to the first.
-    assert [part.servers for part in division.classes] == [4, 7]
+    # 5 spare in proportion 4:2 are 3.33 and 1.67: the largest remainder is the second's.
+    assert [part.servers for part in division.classes] == [7, 4]
     assert division.shadow_price == 0
     assert sum(part.servers for part in reserve(Workload(classes), 11).classes) == pytest.approx(6)
 
@@ -128,7 +128,7 @@ def test_widths_that_fit_nowhere_are_refused_by_name():
         reserve(Workload(classes), 4)
     with pytest.raises(InfeasibleError, match="'wide' cannot be served: it needs 8 whole servers"):
         reserve_whole(Workload(classes), 8)
-    with pytest.raises(WorkloadError, match="servers=0"):
+    with pytest.raises(WorkloadError, match="servers 0"):
         reserve(Workload(classes), 0)
 
 
@@ -161,3 +161,48 @@ def test_rounding_on_a_dense_curve_does_not_sell_edges_out_of_order():
         single = optimum(curve, load)
         assert division.mean_execution_time == pytest.approx(single.mean_execution_time, rel=1e-12)
         assert sum(part.servers for part in division.classes) <= 200_000 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_capacity_that_just_buys_whole_edges_leaves_nobody_randomising(seed):
+    """Rounding errors must not be spent on a small class: rates here spread over nine decades."""
+    rng = np.random.default_rng(seed)
+    curves = (PAPER, SpeedUp([1, 1.9, 2.7, 3.3]), SpeedUp.amdahl(0.9, 8))
+    rates = 10.0 ** rng.uniform(-6, 3, len(curves))
+    target = int(rng.integers(5, 50)) * 100
+    # Put every class on the corner it reaches at some price, then fill the servers exactly.
+    price = float(rng.uniform(0.05, 3))
+    reached = []
+    for curve in curves:
+        x, t = curve.widths / curve.speedups, 1 / curve.speedups
+        reached.append(1 + int(np.sum(-np.diff(t) / np.diff(x) > price)))
+    costs = [rate * w / curve[w] for rate, w, curve in zip(rates, reached, curves, strict=True)]
+    rates = rates * target / sum(costs)
+    classes = tuple(JobClass(f"c{j}", float(rates[j]), curves[j]) for j in range(len(curves)))
+    division = reserve(Workload(classes), target)
+    assert division.randomising == ()
+    assert [part.support for part in division.classes] == [(w,) for w in reached]
+    assert max(c.max_violation for c in division.certificates()) < 1e-9
+
+
+def test_servers_that_cannot_hold_a_width_are_flagged():
+    classes = (JobClass("a", 0.1, SpeedUp({1: 1, 8: 16})), JobClass("b", 7.5, SpeedUp([1, 2, 3])))
+    a, b = reserve_whole(Workload(classes), 12).classes
+    assert a.support == (8,)
+    assert not a.holds_its_widths
+    assert b.holds_its_widths
+
+
+def test_divisions_are_values():
+    workload = Workload((JobClass("a", 2, PAPER), JobClass("b", 3, PAPER)))
+    assert reserve(workload, 7) == reserve(workload, 7)
+    assert hash(reserve(workload, 7)) == hash(reserve(workload, 7))
+    assert reserve(workload, 7) != reserve(workload, 8)
+
+
+def test_long_lists_of_classes_are_shortened_in_messages():
+    classes = tuple(JobClass(f"c{j}", 1.0, PAPER) for j in range(1000))
+    for solve in (reserve, reserve_whole):
+        with pytest.raises(InfeasibleError) as caught:
+            solve(Workload(classes), 500)
+        assert len(str(caught.value)) < 500

@@ -8,6 +8,8 @@ widely or as narrowly as it likes::
     |-- RegimeError         alpha, beta and n that give no load in (0, 1)
     |-- SizeLawError        an unknown law of job sizes, or parameters it cannot have
     |-- WorkloadError       classes that cannot be: negative rates, no class at all ...
+    |-- PolicyError         a policy whose decisions are not decisions
+    |-- SimulationError     a run that was asked for in an impossible way, or failed its own checks
     |-- InfeasibleError     more work than the servers can do, whatever the widths
     |-- LimitError          a bound or fluid path asked where the theory does not reach
     `-- InputError          a file or a command-line value that cannot be read
@@ -41,6 +43,14 @@ class WorkloadError(MoldableError):
     """A workload that cannot exist."""
 
 
+class PolicyError(MoldableError):
+    """A policy whose decisions are not decisions."""
+
+
+class SimulationError(MoldableError):
+    """A run that was asked for in an impossible way, or that failed its own checks."""
+
+
 class InfeasibleError(MoldableError):
     """A load that no choice of widths can carry."""
 
@@ -51,6 +61,14 @@ class LimitError(MoldableError):
 
 class InputError(MoldableError):
     """A file or a command-line value that cannot be read."""
+
+
+def shortened(items: Iterable[object], most: int = 12) -> str:
+    """Join a list, cut in the middle when it is long."""
+    words = [str(item) for item in items]
+    if len(words) > most:
+        words = [*words[: most - 2], "...", words[-1]]
+    return ", ".join(words)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

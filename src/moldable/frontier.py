@@ -52,7 +52,7 @@ class Mix:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frontier:
     """The widths worth using, from the least server-time to the least time.
 
@@ -69,6 +69,12 @@ class Frontier:
     server_time: Floats
     time: Floats
     corners: Ints
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frontier) and self.speedup == other.speedup
+
+    def __hash__(self) -> int:
+        return hash(self.speedup)
 
     @classmethod
     def of(cls, speedup: SpeedUp) -> Frontier:
@@ -150,6 +156,7 @@ def frontiers(speedups: Sequence[SpeedUp]) -> list[Frontier]:
     corners = hull[_useful(width[hull], faster[hull], curve[hull])]
     kept = np.flatnonzero(faster >= height * (1.0 - ROUNDING))
     kept = kept[_from_first_to_last(kept, curve[kept], corners, curve[corners])]
+    kept = _ascending(kept, width / faster, np.isin(kept, corners))
     return _split(speedups, width[kept], faster[kept], curve[kept], np.searchsorted(kept, corners))
 
 
@@ -178,15 +185,39 @@ def _from_first_to_last(points: Ints, curve: Ints, corners: Ints, corner_curve: 
     return inside
 
 
+def _ascending(kept: Ints, server_time: Floats, is_corner: Mask) -> Ints:
+    """Drop collinear widths whose server-time is out of order, as rounding near s_i = c*i can do.
+
+    Between two curves the order means nothing, but there both neighbours are corners.
+    """
+    while True:
+        falls = np.diff(server_time[kept]) <= 0.0
+        bad = np.zeros(kept.size, dtype=np.bool_)
+        bad[1:] |= falls
+        bad[:-1] |= falls
+        bad &= ~is_corner
+        if not bad.any():
+            return kept
+        kept, is_corner = kept[~bad], is_corner[~bad]
+
+
+def frozen(array: Floats) -> Floats:
+    """Return the array, no longer writable: results are values."""
+    array.flags.writeable = False
+    return array
+
+
 def _split(
     speedups: Sequence[SpeedUp], width: Floats, faster: Floats, curve: Ints, corners: Ints
 ) -> list[Frontier]:
-    time = 1.0 / faster
-    server_time = width * time
+    time = frozen(1.0 / faster)
+    server_time = frozen(width * time)
     widths = width.astype(np.int64)
+    widths.flags.writeable = False
     bounds = np.searchsorted(curve, np.arange(len(speedups) + 1))
     corner_bounds = np.searchsorted(corners, bounds)
     corners = corners - np.repeat(bounds[:-1], np.diff(corner_bounds))
+    corners.flags.writeable = False
     cuts, corner_cuts = bounds.tolist(), corner_bounds.tolist()
     return [
         Frontier(speedup, widths[a:b], server_time[a:b], time[a:b], corners[c:d])

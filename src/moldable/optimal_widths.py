@@ -1,13 +1,12 @@
 """What is the best that any policy with vanishing blocking can do, and how?
 
 Problem (P) of the paper for one class: its answer is the frontier read at 1/load. Everything is in
-units of the mean size. Reading a prepared `Frontier` takes microseconds whatever its length; dense
-vectors and the certificate are made when asked for.
+units of the mean size. Reading a prepared `Frontier` takes microseconds whatever its length (as long
+as all its widths fit on the servers); dense vectors and the certificate are made when asked for.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -16,8 +15,9 @@ import numpy as np
 
 from moldable.assumptions import ROUNDING
 from moldable.certificate import Certificate, certify
+from moldable.checks import positive, whole
 from moldable.errors import InfeasibleError, WorkloadError
-from moldable.frontier import Frontier, Mix
+from moldable.frontier import Frontier, Mix, frozen
 from moldable.hull import Floats, Ints
 from moldable.speedup import SpeedUp
 
@@ -72,12 +72,12 @@ class Optimum:
     @cached_property
     def probabilities(self) -> Floats:
         """p*: the share of jobs given each allowed width."""
-        return self.mix.spread(self.widths)
+        return frozen(self.mix.spread(self.widths))
 
     @cached_property
     def scaled_jobs(self) -> Floats:
         """y*: jobs running at each allowed width, per server."""
-        return self.probabilities * self.load / self.frontier.speedup.speedups
+        return frozen(self.probabilities * self.load / self.frontier.speedup.speedups)
 
     @property
     def dominated_widths(self) -> Ints:
@@ -170,10 +170,7 @@ def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = Non
         servers: the number of servers; widths above it are left out.
     """
     frontier = fitting_frontier(curve, servers)
-    if not 0.0 < load < math.inf:
-        raise WorkloadError(
-            f"load={load} must be finite and above 0: arrival rate x size / servers"
-        )
+    load = positive(load, "load", WorkloadError, "it is arrival rate x mean size / servers")
     if not frontier.reaches(1.0 / load):
         raise InfeasibleError(
             f"load={load:.12g} is too much: the largest feasible load of this curve is "
@@ -188,9 +185,7 @@ def fitting_frontier(curve: SpeedUp | Frontier, servers: int | None) -> Frontier
     frontier = curve if isinstance(curve, Frontier) else None
     speedup = curve if isinstance(curve, SpeedUp) else curve.speedup
     if servers is not None:
-        if servers < 1:
-            raise WorkloadError(f"servers={servers} must be at least 1")
-        fitting = speedup.up_to(servers)
+        fitting = speedup.up_to(whole(servers, "servers", WorkloadError))
         if fitting is not speedup:
             return Frontier.of(fitting)
     return frontier if frontier is not None else Frontier.of(speedup)
@@ -211,10 +206,11 @@ def _on_one_line(frontier: Frontier, mix: Mix) -> Ints:
     """Return the frontier widths on the line through the mix that could replace it.
 
     Rounding makes vertices out of collinear points, so the line is prolonged by one edge on either
-    side and judged there with a tolerance. A width used alone can be replaced only if the line has
+    side and judged there with the tolerance that decides what is on the frontier, in (width,
+    speed-up), where it is well conditioned. A width used alone can be replaced only if the line has
     widths on both sides of it.
     """
-    corners, x, t = frontier.corners, frontier.server_time, frontier.time
+    corners, w, faster = frontier.corners, frontier.widths, 1.0 / frontier.time
     right = int(np.searchsorted(corners, mix.position, side="right"))
     left = right - 1
     if len(mix.support) == 1 and corners[left] == mix.position:
@@ -222,11 +218,12 @@ def _on_one_line(frontier: Frontier, mix: Mix) -> Ints:
             return frontier.widths[mix.position : mix.position + 1]
         left -= 1  # the chord that skips this corner
     a, b = int(corners[left]), int(corners[right])
-    slope = (t[b] - t[a]) / (x[b] - x[a])
+    slope = (faster[b] - faster[a]) / (w[b] - w[a])
     low = int(corners[left - 1]) if left > 0 else a
     high = int(corners[right + 1]) if right + 1 < corners.size else b
     near = np.arange(low, high + 1)
-    on_line = np.abs(t[near] - t[a] - slope * (x[near] - x[a])) <= ROUNDING * t[near]
+    off = np.abs(faster[near] - faster[a] - slope * (w[near] - w[a]))
+    on_line = off <= ROUNDING * faster[near]
     found = near[on_line]
     if len(mix.support) == 1 and mix.position not in found:
         return frontier.widths[mix.position : mix.position + 1]

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import final
 
+from moldable.checks import whole
 from moldable.errors import RegimeError
 
 HALFIN_WHITT = 0.5
@@ -52,8 +53,7 @@ class Regime:
 
     def load(self, servers: int) -> float:
         """Return the load of a cluster with this many servers."""
-        if servers < 1:
-            raise RegimeError(f"servers={servers} must be at least 1")
+        servers = whole(servers, "servers", RegimeError)
         load = 1.0 - self.beta * math.pow(servers, -self.alpha)
         if not 0.0 < load < 1.0:
             advice = "take a smaller beta" if load <= 0.0 else "take a smaller alpha"

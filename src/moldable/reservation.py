@@ -17,7 +17,8 @@ import numpy as np
 
 from moldable.assumptions import ROUNDING
 from moldable.certificate import Certificate, certify
-from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError
+from moldable.checks import whole
+from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError, shortened
 from moldable.frontier import Frontier, Mix, frontiers
 from moldable.hull import Floats, Ints
 from moldable.speedup import SpeedUp
@@ -50,6 +51,15 @@ class ClassAllocation:
     def support(self) -> tuple[int, ...]:
         """The one or two widths used."""
         return self.mix.support
+
+    @property
+    def holds_its_widths(self) -> bool:
+        """Do the reserved servers suffice for one job of the widest width used?
+
+        A light load pays for a width on average with fewer servers than the width itself; on
+        servers of its own such a class would be granted less.
+        """
+        return self.servers >= self.mix.support[-1]
 
     @property
     def mean_execution_time(self) -> float:
@@ -202,8 +212,7 @@ def reserve(workload: Workload, servers: int) -> Reservation:
 
 def fitting_frontiers(workload: Workload, servers: int) -> list[Frontier]:
     """Return the frontier of every class over the widths that fit on the cluster."""
-    if servers < 1:
-        raise WorkloadError(f"servers={servers} must be at least 1")
+    servers = whole(servers, "servers", WorkloadError)
     curves: list[SpeedUp] = []
     for job_class in workload.classes:
         try:
@@ -244,13 +253,17 @@ def _buy_edges(
     order = np.argsort(slope, kind="stable")
     cost = np.cumsum((offered[edge_owner] * run)[order])
 
-    whole = int(np.searchsorted(cost, spare + ROUNDING * offered.sum(), side="right"))
-    reached = np.bincount(edge_owner[order[:whole]], minlength=corners.size).tolist()
-    if whole == cost.size:
+    noise = ROUNDING * (spare + float(offered.sum()))
+    full = int(np.searchsorted(cost, spare + noise, side="right"))
+    reached = np.bincount(edge_owner[order[:full]], minlength=corners.size).tolist()
+    if full == cost.size:
         return reached, {}, 0.0
-    partial = int(edge_owner[order[whole]])
-    left_over = spare - (float(cost[whole - 1]) if whole else 0.0)
-    return reached, {partial: left_over / float(offered[partial])}, -float(slope[order[whole]])
+    price = -float(slope[order[full]])
+    left_over = spare - (float(cost[full - 1]) if full else 0.0)
+    if left_over <= noise:
+        return reached, {}, price  # a part bought with rounding errors would be no part at all
+    partial = int(edge_owner[order[full]])
+    return reached, {partial: left_over / float(offered[partial])}, price
 
 
 def _convex(slope: Floats, owner: Ints) -> Floats:
@@ -263,7 +276,7 @@ def _convex(slope: Floats, owner: Ints) -> Floats:
 
 
 def _overload(workload: Workload, least: Floats, servers: int) -> str:
-    needs = ", ".join(
+    needs = shortened(
         f"{job_class.name} {need:.6g}"
         for job_class, need in zip(workload.classes, least.tolist(), strict=True)
     )

@@ -8,7 +8,6 @@ super-linearly, and are only *described* (`violations`) when they leave the pape
 from __future__ import annotations
 
 import math
-import numbers
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 
 from moldable import assumptions
 from moldable.assumptions import ROUNDING, Violation
+from moldable.checks import LARGEST, SMALLEST, number, positive, whole
 from moldable.errors import SpeedUpError
 from moldable.hull import Floats, Ints
 
@@ -46,10 +46,10 @@ class SpeedUp:
 
     def __init__(self, curve: Sequence[float] | Floats | Mapping[int, float]) -> None:
         if isinstance(curve, Mapping):
-            widths = np.array([_width(width) for width in curve], dtype=np.int64)
-            values = [_number(value, f"s({width})") for width, value in curve.items()]
+            widths = np.array([whole(w, "width", SpeedUpError) for w in curve], dtype=np.int64)
+            values = [number(value, f"s({w})", SpeedUpError) for w, value in curve.items()]
         else:
-            values = [_number(value, f"s({i})") for i, value in enumerate(curve, start=1)]
+            values = [number(v, f"s({i})", SpeedUpError) for i, v in enumerate(curve, start=1)]
             widths = np.arange(1, len(values) + 1, dtype=np.int64)
         self._set(widths, np.array(values, dtype=np.float64), "")
 
@@ -83,7 +83,8 @@ class SpeedUp:
         pairs = times.items() if isinstance(times, Mapping) else times
         runs: defaultdict[int, list[float]] = defaultdict(list)
         for width, time in pairs:
-            runs[_width(width)].append(_positive(time, f"the time at width {width}"))
+            at = whole(width, "width", SpeedUpError)
+            runs[at].append(positive(time, f"the time at width {at}", SpeedUpError))
         if not runs:
             raise SpeedUpError("no run time was given; give at least one (width, time) pair")
         means = {width: math.fsum(runs[width]) / len(runs[width]) for width in sorted(runs)}
@@ -133,14 +134,15 @@ class SpeedUp:
 
     @classmethod
     def _model(cls, d: int, formula: Callable[[Floats], Floats]) -> Self:
-        count = _width(d, "d")
+        count = whole(d, "d", SpeedUpError)
         if count > WIDEST:
             raise SpeedUpError(
                 f"d={count} is more than {WIDEST} widths; give a smaller d, or only the widths "
                 f"that matter as a mapping"
             )
         widths = np.arange(1, count + 1, dtype=np.int64)
-        speedups = np.asarray(formula(widths.astype(np.float64)), dtype=np.float64).copy()
+        with np.errstate(all="ignore"):  # what overflows is refused below, by name
+            speedups = np.asarray(formula(widths.astype(np.float64)), dtype=np.float64).copy()
         speedups[0] = 1.0  # every model says so; rounding may not
         return cls._from_arrays(widths, speedups)
 
@@ -227,34 +229,12 @@ def _full_efficiency(narrowest: int) -> str:
     )
 
 
-def _width(value: object, name: str = "width") -> int:
-    number = _number(value, name)
-    if not number.is_integer():
-        raise SpeedUpError(f"{name} {value} is not a whole number; servers cannot be split")
-    if number < 1:
-        raise SpeedUpError(f"{name} {value} is below 1; a job needs at least one server")
-    return int(number)
-
-
-def _number(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise SpeedUpError(f"{name}={value!r} is not a number")
-    return float(value)
-
-
-def _positive(value: object, name: str) -> float:
-    number = _number(value, name)
-    if not 0.0 < number < math.inf:
-        raise SpeedUpError(f"{name} is {number}; times must be finite and above 0")
-    return number
-
-
 def _within(value: object, name: str, low: float, high: float) -> float:
-    number = _number(value, name)
-    if not (low <= number <= high and math.isfinite(number)):
+    found = number(value, name, SpeedUpError)
+    if not (low <= found <= high and math.isfinite(found)):
         upper = f" and at most {high:g}" if math.isfinite(high) else ""
-        raise SpeedUpError(f"{name}={number} must be at least {low:g}{upper}, and finite")
-    return number
+        raise SpeedUpError(f"{name}={found} must be at least {low:g}{upper}, and finite")
+    return found
 
 
 def _refuse_bad_widths(widths: Ints) -> None:
@@ -267,7 +247,7 @@ def _refuse_bad_widths(widths: Ints) -> None:
 
 
 def _refuse_bad_speedups(widths: Ints, speedups: Floats) -> None:
-    bad = np.flatnonzero(~(np.isfinite(speedups) & (speedups > 0.0)))
+    bad = np.flatnonzero(~((speedups >= SMALLEST) & (speedups <= LARGEST)))
     if bad.size:
         raise SpeedUpError(
             f"s({widths[bad[0]]})={speedups[bad[0]]} is not a speed-up; speed-ups must be finite "

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from moldable.assumptions import ROUNDING
-from moldable.errors import InfeasibleError
+from moldable.errors import InfeasibleError, shortened
 from moldable.frontier import Frontier
 from moldable.hull import Floats, Ints
 from moldable.reservation import ClassAllocation, Reservation, fitting_frontiers
@@ -93,7 +93,7 @@ def _shortage(workload: Workload, needs: list[int], servers: int) -> str:
     names = [job_class.name for job_class in workload.classes]
     before = [sum(needs[:j]) for j in range(len(needs))]
     unserved = next(j for j in range(len(needs)) if before[j] + needs[j] > servers)
-    listed = ", ".join(f"{name} needs {need}" for name, need in zip(names, needs, strict=True))
+    listed = shortened(f"{name} needs {need}" for name, need in zip(names, needs, strict=True))
     return (
         f"class {names[unserved]!r} cannot be served: it needs {needs[unserved]} whole servers, "
         f"but only {servers - before[unserved]} of {servers} are left "

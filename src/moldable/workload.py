@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Self, final
 
+from moldable.checks import positive
 from moldable.errors import WorkloadError, nearest
 from moldable.sizes import EXPONENTIAL, SizeLaw
 from moldable.speedup import SpeedUp
@@ -39,13 +40,13 @@ class JobClass:
     size: SizeLaw = EXPONENTIAL
 
     def __post_init__(self) -> None:
+        hint = "leave out classes that do not arrive or do not count"
         for field in ("arrival_rate", "mean_size", "weight"):
-            value = getattr(self, field)
-            if not 0.0 < value < math.inf:
-                raise WorkloadError(
-                    f"class {self.name!r}: {field}={value} must be finite and above 0; "
-                    f"leave out classes that do not arrive or do not count"
-                )
+            name = f"class {self.name!r}: {field}"
+            object.__setattr__(
+                self, field, positive(getattr(self, field), name, WorkloadError, hint)
+            )
+        positive(self.offered, f"class {self.name!r}: arrival_rate x mean_size", WorkloadError)
 
     @property
     def offered(self) -> float:
@@ -72,7 +73,7 @@ class Workload:
             raise WorkloadError("the workload has no class; give at least one [[class]]")
         if self.sharing not in SHARING:
             raise WorkloadError(
-                f"sharing={self.sharing!r} is unknown; {nearest(self.sharing, SHARING)}"
+                f"sharing={self.sharing!r} is unknown; {nearest(str(self.sharing), SHARING)}"
             )
         seen: set[str] = set()
         for job_class in self.classes:

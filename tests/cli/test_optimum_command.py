@@ -57,8 +57,8 @@ def test_plain_output_spells_out_what_to_do(run):
 def test_plain_output_names_what_is_odd(run):
     odd = run("optimum", "--speedup", "1,1.5,2,2,1.9,2", "--load", "0.1")
     text = " ".join(odd.stdout.split())
-    assert "Never worth using: widths 1, 2, 4, 5, 6" not in text
-    assert "Never worth using: widths 4, 5, 6" in text
+    assert "Never needed: widths 1, 2, 4, 5, 6" not in text
+    assert "Never needed: widths 4, 5, 6" in text
     assert "Other shares are as good" in text
     assert "leaves the paper's assumptions" in text
     assert "Capacity is slack" in text
@@ -121,9 +121,8 @@ def test_plain_workloads_are_readable(run, tmp_path):
     (tmp_path / "t.csv").write_text("width,time\n2,10\n4,5.5\n")
     result = run("optimum", "--workload", "w.toml", cwd=tmp_path)
     assert "class 'b': width 1 was not measured" in result.stderr
-    text = " ".join(result.stdout.split())
-    assert "cannot hold width 8" in text
-    assert "Capacity is slack" in text
+    assert "class 'a': its 1 whole servers cannot hold width 8" in result.stderr
+    assert "Capacity is slack" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -134,8 +133,8 @@ def test_plain_workloads_are_readable(run, tmp_path):
         ((*PAPER, "--load", "0.8", "--regime", "0,0.2"), "give either --load L or --regime"),
         ((*PAPER, "--regime", "0,0.2"), "--regime needs --servers N"),
         ((*PAPER, "--load", "1.2"), "the largest feasible load of this curve is 1,"),
-        ((*PAPER, "--load", "0"), "load=0.0 must be finite and above 0"),
-        ((*PAPER, "--load", "-1"), "load=-1.0"),
+        ((*PAPER, "--load", "0"), "load=0 must be finite and above 0"),
+        ((*PAPER, "--load", "-1"), "load=-1 must"),
         ((*PAPER, "--load", "nan"), "load=nan"),
         ((*PAPER, "--load", "x"), "x"),
         ((*PAPER, "--regime", "-1,0.2", "--servers", "9"), "alpha=-1"),
@@ -147,6 +146,15 @@ def test_plain_workloads_are_readable(run, tmp_path):
         (("--speedup", "missing.csv", "--load", "0.8"), "no such file"),
         ((*PAPER, "--load", "0.8", "--plot", "x.txt"), "must end in .svg, .png, .pdf"),
         ((*PAPER, "--load", "0.8", "--plot", "no/such/x.png"), "cannot be written"),
+        (("--speedup", "1=1,99999999999999999999=3", "--load", "0.5"), "width is far too large"),
+        (
+            ("--speedup", "power:1e3:100", "--load", "0.5"),
+            "is not a speed-up; speed-ups must be finite",
+        ),
+        (("--speedup", "2=1e-310", "--load", "0.1"), "s(2)=1e-310 is not a speed-up"),
+        ((*PAPER, "--load", "1e-309"), "load=1e-309 must be"),
+        ((*PAPER, "--load", "0.5", "--servers", "9" * 401), "--servers is far too large"),
+        ((*PAPER, "--regime", "1e99999999,0.1", "--servers", "10"), "alpha=inf"),
         (("--workload", "missing.toml"), "no such file"),
         (("--workload", "examples/cluster.toml", "--load", "0.5"), "leave the other options out"),
         (("--workload", "examples/cluster.toml", "--servers", "40"), "need at least 52"),
@@ -182,3 +190,30 @@ def test_a_pool_needs_no_division_into_whole_servers(run, tmp_path):
     reserved = run("optimum", "--workload", "reserved.toml", "--json", cwd=tmp_path)
     assert reserved.returncode == 2
     assert "'b' cannot be served: it needs 6 whole servers" in reserved.stderr
+
+
+def test_class_names_are_text_not_markup(run, tmp_path):
+    names = ["team [gpu]", "a[/]", ":smile:", "é"]
+    text = "servers = 9\n" + "".join(
+        f"[[class]]\nname = '{name}'\narrival_rate = 1\nspeedup = [1, 1.8]\n" for name in names
+    )
+    (tmp_path / "w.toml").write_text(text)
+    shown = run("optimum", "--workload", "w.toml", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert all(name in shown.stdout for name in names)
+
+
+def test_a_terminal_with_a_small_alphabet_is_no_reason_to_fail(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    (tmp_path / "w.toml").write_text(
+        "servers = 9\n[[class]]\nname = 'é'\narrival_rate = 1\nspeedup = [1, 1.8]\n"
+    )
+    assert run("optimum", "--workload", "w.toml", cwd=tmp_path).returncode == 0
+
+
+def test_a_plot_that_cannot_be_written_leaves_nothing_behind(run, tmp_path):
+    (tmp_path / "taken.svg").mkdir()
+    result = run("optimum", *PAPER, "--load", "0.8", "--plot", "taken.svg", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "cannot be written" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.svg"]

@@ -36,7 +36,7 @@ def test_curves_are_spelled_in_one_line(text, curve):
         ("1=1,2", "'2' has no '='"),
         ("1=1,x=2", "width 'x' is not a whole number"),
         ("1=1,1.5=2", "width '1.5' is not a whole number"),
-        ("0=1,2=2", "width 0 is below 1"),
+        ("0=1,2=2", "width 0 must be at least 1"),
         ("1=1,2=2,2=3", "width 2 is given twice"),
         ("amdal:0.9:4", "did you mean 'amdahl'"),
         ("amdahl", "did you mean 'amdahl'"),
@@ -55,7 +55,7 @@ def test_regimes_may_be_fractions():
     assert parse_regime("0,0.2") == Regime(0, 0.2)
 
 
-@pytest.mark.parametrize("text", ["0.5", "0.5,0.1,2", "a,b", "1/0,2", "", "nan,0.1"])
+@pytest.mark.parametrize("text", ["0.5", "0.5,0.1,2", "a,b", "1/0,2", ""])
 def test_misspelled_regimes_are_explained(text):
     with pytest.raises(MoldableError, match="ALPHA,BETA"):
         parse_regime(text)

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from moldable import SpeedUp, bounds
-from moldable.errors import InfeasibleError, LimitError
+from moldable.errors import LimitError
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 
@@ -78,5 +78,5 @@ def test_curves_the_theory_does_not_cover_are_refused():
         bounds(SpeedUp([1, 2, 1.9]), 0.8, 100)
     with pytest.raises(LimitError, match="below a chord"):
         bounds(SpeedUp([1, 1.2, 1.8]), 0.8, 100)
-    with pytest.raises(InfeasibleError):
-        bounds(PAPER, 1.2, 100)
+    with pytest.raises(LimitError, match="need a load below 1"):
+        bounds(SpeedUp.linear(5), 1.0, 100)

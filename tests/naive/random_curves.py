@@ -12,8 +12,10 @@ def random_speedups(shape: str, d: int, rng: np.random.Generator) -> np.ndarray:
     i = np.arange(1, d + 1)
     if shape == "linear":
         return i.astype(float)
-    if shape == "super-linear":
-        return i ** rng.uniform(1.0, 1.5)
+    if shape == "super-linear":  # up to a knee, then ever flatter
+        knee = rng.integers(1, d + 1)
+        rise, flat = rng.uniform(1.0, 1.5), rng.uniform(0.1, 1.0)
+        return np.where(i <= knee, i**rise, knee**rise * (i / knee) ** flat)
     if shape == "anything":
         return np.concatenate(([1.0], rng.uniform(0.2, 1.5 * d, d - 1)))
     if shape == "collinear":  # a few slopes only: long runs of widths on one edge

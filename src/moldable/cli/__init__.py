@@ -5,6 +5,7 @@ Heavy imports happen inside the command that needs them, so that `--help` answer
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -53,12 +54,15 @@ def moldable(
 
 def main() -> None:
     """Run the command line; bad input ends with exit code 2 and a message on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # names may not fit a terminal's alphabet
     try:
         app()
     except MoldableError as error:
         typer.echo(f"moldable: error: {error}", err=True)
         sys.exit(BAD_INPUT)
-    except BrokenPipeError:
-        # The reader (head, less) has seen enough; keep the interpreter's last flush quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    except OSError as error:
+        # A full disk behind a redirection, say; Typer itself deals with closed pipes.
+        typer.echo(f"moldable: error: cannot write the answer: {error.strerror}", err=True)
+        os._exit(BAD_INPUT)  # a normal exit would try to write the rest once more

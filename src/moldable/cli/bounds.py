@@ -9,6 +9,7 @@ from moldable.cli.system import (
     RegimeOption,
     ServersOption,
     SpeedUpOption,
+    note_left_out,
     one_class,
 )
 from moldable.errors import InputError
@@ -34,6 +35,7 @@ def bounds(
     system = one_class(speedup, load, regime, servers)
     if system.servers is None:
         raise InputError("the bounds depend on n; give --servers N")
+    note_left_out(system.speedup, system.servers)
     alpha = 0.0 if system.regime is None else system.regime.alpha
     answer = evaluate(system.speedup, system.load, system.servers, alpha=alpha)
     if json:

@@ -15,6 +15,7 @@ from moldable.cli.system import (
     ServersOption,
     SpeedUpOption,
     WorkloadOption,
+    note_left_out,
     one_class,
     refuse_no_servers,
 )
@@ -69,8 +70,7 @@ def _one_class(
 
     system = one_class(speedup, load, regime, servers)
     solution = solve(system.speedup, system.load, servers=system.servers)
-    if len(solution.widths) < len(system.speedup):
-        output.note(f"widths above {servers} are left out: they do not fit on {servers} servers")
+    note_left_out(system.speedup, system.servers)
     if system.speedup.baseline:
         output.note(system.speedup.baseline)
     if plot is not None:
@@ -97,6 +97,13 @@ def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
             output.note(f"class {job_class.name!r}: {job_class.speedup.baseline}")
     fluid = reserve(file.workload, n)
     whole = _whole(file.workload, n)
+    for part in whole.classes if whole else ():
+        if not part.holds_its_widths:
+            output.note(
+                f"class {part.name!r}: its {part.servers} whole servers cannot hold width "
+                f"{part.support[-1]}; such jobs would get what is idle: share one pool, or reserve "
+                f"at least {part.support[-1]}"
+            )
     if json:
         output.print_json(fluid.to_dict() | {"rounded": whole and whole.to_dict()})
         return

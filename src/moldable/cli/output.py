@@ -10,9 +10,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+PIECE = 4096
+
+
 def print_json(answer: dict[str, Any]) -> None:
     """Print exactly one JSON object; floats keep every digit."""
-    sys.stdout.write(json.dumps(answer, allow_nan=False) + "\n")
+    text = json.dumps(answer, allow_nan=False) + "\n"
+    # Python drops the rest of a large write without a word when a pipe closes in the middle of it.
+    for begin in range(0, len(text), PIECE):
+        sys.stdout.write(text[begin : begin + PIECE])
+        sys.stdout.flush()
 
 
 def note(text: str) -> None:
@@ -24,4 +31,5 @@ def console() -> Console:
     """Return the console for plain answers, plain text when piped."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    # What people call their classes is text, not markup.
+    return Console(highlight=False, markup=False, emoji=False)

@@ -88,6 +88,17 @@ def one_class(
 
 
 def refuse_no_servers(servers: int | None) -> None:
-    """Refuse clusters without servers."""
-    if servers is not None and servers < 1:
-        raise InputError(f"--servers {servers} must be at least 1")
+    """Refuse clusters without servers, and beyond all measure."""
+    from moldable.checks import whole
+
+    if servers is not None:
+        whole(servers, "--servers", InputError)
+
+
+def note_left_out(speedup: SpeedUp, servers: int | None) -> None:
+    """Say that some widths do not fit."""
+    from moldable.cli.output import note
+    from moldable.reporting.words import count
+
+    if servers is not None and speedup.widths[-1] > servers:
+        note(f"widths above {servers} are left out: they do not fit on {count(servers)}")

@@ -9,14 +9,16 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from moldable.checks import LARGEST, SMALLEST, whole
 from moldable.errors import InputError, SpeedUpError
 from moldable.speedup import SpeedUp
 
 HEADERS = (["width", "time"], ["width", "speedup"])
 
 
-def read_curve(path: Path) -> SpeedUp:
+def read_curve(path: Path | str) -> SpeedUp:
     """Read a curve, with the file and line in every complaint."""
+    path = Path(path)
     rows = _rows(path)
     if not rows:
         raise InputError(f"{path}: the file is empty; start it with a line width,time")
@@ -40,7 +42,7 @@ def read_curve(path: Path) -> SpeedUp:
 def read_text(path: Path) -> str:
     """Read a text file, or say in words why it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: byte {error.start} is not UTF-8 text; save the file as plain text"
@@ -51,7 +53,7 @@ def read_text(path: Path) -> str:
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    reader = csv.reader(read_text(path).lstrip("\ufeff").splitlines(), strict=True)
+    reader = csv.reader(read_text(path).split("\n"), strict=True)
     rows: list[tuple[int, list[str]]] = []
     try:
         for cells in reader:
@@ -70,15 +72,18 @@ def _pair(path: Path, line: int, cells: list[str], value_name: str) -> tuple[int
     try:
         width = int(cells[0])
     except ValueError:
-        raise InputError(f"{where}: width {cells[0]!r} is not a whole number") from None
-    if width < 1:
-        raise InputError(f"{where}: width {width} is below 1; a job needs at least one server")
+        raise InputError(
+            f"{where}: width {cells[0]!r} is not a whole number; write width,{value_name}"
+        ) from None
+    whole(width, f"{where}: width", InputError)
     try:
         value = float(cells[1])
     except ValueError:
-        raise InputError(f"{where}: {value_name} {cells[1]!r} is not a number") from None
-    if not 0.0 < value < float("inf"):
-        raise InputError(f"{where}: {value_name} {cells[1]} must be finite and above 0")
+        raise InputError(
+            f"{where}: {value_name} {cells[1]!r} is not a number; write width,{value_name}"
+        ) from None
+    if not SMALLEST <= value <= LARGEST:
+        raise InputError(f"{where}: {value_name} {cells[1]} must be finite and above 0; correct it")
     return width, value
 
 

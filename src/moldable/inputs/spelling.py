@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
@@ -63,10 +62,15 @@ def parse_regime(text: str) -> Regime:
     if len(parts) != 2:  # noqa: PLR2004 - alpha and beta
         raise InputError(f"regime {text!r} must be ALPHA,BETA, such as 0.5,0.1 or 2/3,0.1")
     try:
-        alpha, beta = (float(Fraction(part.strip())) for part in parts)
-    except (ValueError, ZeroDivisionError, OverflowError):
+        alpha, beta = map(_fraction, parts)
+    except (ValueError, ZeroDivisionError):
         raise InputError(f"regime {text!r}: write two numbers ALPHA,BETA such as 2/3,0.1") from None
     return Regime(alpha, beta)
+
+
+def _fraction(text: str) -> float:
+    above, slash, below = text.partition("/")
+    return float(above) / float(below) if slash else float(above)
 
 
 def _parse_model(text: str) -> SpeedUp:
@@ -94,7 +98,9 @@ def _parse_pairs(text: str) -> dict[int, float]:
         try:
             width = int(left)
         except ValueError:
-            raise InputError(f"curve {text!r}: width {left!r} is not a whole number") from None
+            raise InputError(
+                f"curve {text!r}: width {left!r} is not a whole number; write width=speed-up"
+            ) from None
         if width in curve:
             raise InputError(f"curve {text!r}: width {width} is given twice; keep one of them")
         curve[width] = _number(right, text)

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
-from moldable.errors import InputError, MoldableError, nearest
+from moldable.checks import LARGEST, SMALLEST, whole
+from moldable.checks import number as to_number
+from moldable.errors import InputError, MoldableError, WorkloadError, nearest
 from moldable.inputs.curve_csv import read_curve, read_text
 from moldable.inputs.spelling import MODELS, parse_speedup
 from moldable.sizes import SizeLaw
@@ -41,8 +43,9 @@ class WorkloadFile:
     servers: int | None
 
 
-def read_workload(path: Path) -> WorkloadFile:
+def read_workload(path: Path | str) -> WorkloadFile:
     """Read a workload file."""
+    path = Path(path)
     text = read_text(path)
     try:
         data = tomllib.loads(text)
@@ -59,7 +62,8 @@ def read_workload(path: Path) -> WorkloadFile:
     try:
         workload = Workload(classes, data.get("sharing", "pool"))
     except MoldableError as error:
-        raise source.error(str(error), None, "sharing") from None
+        faulty = "sharing" if "sharing=" in str(error) else None
+        raise source.error(str(error), None, faulty) from None
     return WorkloadFile(workload, _servers(source, data))
 
 
@@ -76,19 +80,24 @@ class _Source:
         return InputError(f"{place}: {message}")
 
     def refuse_unknown(
-        self, table: Mapping[str, Any], known: Iterable[str], number: int | None
+        self,
+        table: Mapping[str, Any],
+        known: Iterable[str],
+        number: int | None,
+        inside: str | None = None,
     ) -> None:
+        """Refuse keys nobody knows; those inside a key's own table are found at that key."""
         for key in table:
             if key not in known:
-                raise self.error(f"unknown key {key!r}; {nearest(key, known)}", number, key)
+                place = key if inside is None else inside
+                raise self.error(f"unknown key {key!r}; {nearest(key, known)}", number, place)
 
     def _line(self, number: int | None, key: str | None) -> int | None:
         """Find the line of a key: in the n-th class, or before the first one."""
         seen = -1
         header: int | None = None
-        wanted = (
-            None if key is None else re.compile(rf"""\[*\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
-        )
+        name = "" if key is None else rf"""["']?{re.escape(key)}["']?"""
+        wanted = re.compile(rf"\[*\s*(class\s*\.\s*)?{name}\s*[=.\]]") if name else None
         for line, content in enumerate(self.text.splitlines(), start=1):
             if re.match(r"\s*\[\[\s*class\s*\]\]", content):
                 seen += 1
@@ -103,9 +112,10 @@ def _servers(source: _Source, data: Mapping[str, Any]) -> int | None:
     servers = data.get("servers")
     if servers is None:
         return None
-    if isinstance(servers, bool) or not isinstance(servers, int) or servers < 1:
-        raise source.error(f"servers={servers!r} must be a whole number from 1", None, "servers")
-    return servers
+    try:
+        return whole(servers, "servers", WorkloadError)
+    except WorkloadError as error:
+        raise source.error(str(error), None, "servers") from None
 
 
 def _job_class(source: _Source, number: int, table: Mapping[str, Any]) -> JobClass:
@@ -122,10 +132,13 @@ def _job_class(source: _Source, number: int, table: Mapping[str, Any]) -> JobCla
     if not isinstance(name, str):
         raise source.error(f"name={name!r} must be text in quotes", number, "name")
     size = _guard(
-        source, number, "size", lambda: SizeLaw.parse(str(table.get("size", "exponential")))
+        source,
+        number,
+        "size",
+        lambda: SizeLaw.parse(str(table.get("size", "exponential")), source.path.parent),
     )
     speedup = _guard(source, number, "speedup", lambda: _speedup(source, number, table["speedup"]))
-    faulty = next((key for key, value in numbers.items() if not 0.0 < value < float("inf")), None)
+    faulty = next((k for k, v in numbers.items() if not SMALLEST <= v <= LARGEST), None)
     return _guard(
         source, number, faulty, lambda: JobClass(name=name, speedup=speedup, size=size, **numbers)
     )
@@ -142,16 +155,17 @@ def _guard(source: _Source, number: int, key: str | None, build: Callable[[], T]
 
 
 def _number(source: _Source, number: int, key: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise source.error(f"{key}={value!r} is not a number", number, key)
-    return float(value)
+    try:
+        return to_number(value, key, WorkloadError)
+    except WorkloadError as error:
+        raise source.error(str(error), number, key) from None
 
 
 def _speedup(source: _Source, number: int, value: object) -> SpeedUp:
     if isinstance(value, list):
         return SpeedUp(value)
     if isinstance(value, str):
-        return parse_speedup(value, source.path.parent)
+        return _spelled(source, number, value)
     if not isinstance(value, dict):
         raise source.error(
             f"speedup={value!r} is not a curve; write a list, a table or text such as "
@@ -160,11 +174,26 @@ def _speedup(source: _Source, number: int, value: object) -> SpeedUp:
             "speedup",
         )
     if "measured" in value:
-        source.refuse_unknown(value, ("measured",), number)
+        source.refuse_unknown(value, ("measured",), number, "speedup")
         return read_curve(source.path.parent / str(value["measured"]))
     if "model" in value:
         return _model(source, number, value)
-    return SpeedUp({_width(source, number, key): speedup for key, speedup in value.items()})
+    curve: dict[int, float] = {}
+    for key, speedup in value.items():
+        width = _width(source, number, key)
+        if width in curve:
+            raise source.error(f"width {width} is given twice; keep one", number, "speedup")
+        curve[width] = speedup
+    return SpeedUp(curve)
+
+
+def _spelled(source: _Source, number: int, text: str) -> SpeedUp:
+    if text.strip().lower().endswith(".csv"):
+        return read_curve(source.path.parent / text.strip())
+    try:
+        return parse_speedup(text)
+    except InputError as error:
+        raise source.error(str(error), number, "speedup") from None
 
 
 def _model(source: _Source, number: int, table: Mapping[str, Any]) -> SpeedUp:
@@ -172,7 +201,7 @@ def _model(source: _Source, number: int, table: Mapping[str, Any]) -> SpeedUp:
     if name not in MODELS:
         raise source.error(f"unknown model {name!r}; {nearest(name, MODELS)}", number, "speedup")
     parameters = MODELS[name].parameters
-    source.refuse_unknown(table, ("model", *parameters), number)
+    source.refuse_unknown(table, ("model", *parameters), number, "speedup")
     missing = [key for key in parameters if key not in table]
     if missing:
         raise source.error(

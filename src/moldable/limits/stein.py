@@ -76,6 +76,8 @@ def bounds(speedup: SpeedUp, load: float, servers: int, *, alpha: float = 0.0) -
         servers: n.
         alpha: how the load approaches 1 as n grows, for `order`; 0 for a fixed load.
     """
+    if load >= 1.0:
+        raise LimitError(f"load={load:g}: the paper's bounds need a load below 1; lower it")
     solution = optimum(speedup, load, servers=servers)
     _refuse_other_curves(solution.frontier.speedup)
     d = int(solution.widths[-1])
@@ -90,7 +92,7 @@ def bounds(speedup: SpeedUp, load: float, servers: int, *, alpha: float = 0.0) -
         blocking=blocking,
         time_gap=None if vacuous else _time_gap(distance, blocking, load, servers, two=two),
         delta=delta,
-        order=-min(0.25, (1.0 - alpha) / 2.0) if two else -0.5,
+        order=max(-0.25, (alpha - 1.0) / 2.0) if two else -0.5,
         proof="gap" if two else "complete",
         gaps=_gaps(solution),
         vacuous=vacuous,

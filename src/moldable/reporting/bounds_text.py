@@ -26,7 +26,7 @@ def _reach(answer: Bounds) -> str:
     order = f"As n grows the distance bound goes as n^{answer.order:g}."
     if answer.vacuous:
         return f"They say nothing here: the bound on a probability is 1 or more. {order}"
-    return f"They hold at this n. {order}"
+    return f"The bound on blocking is below 1, so it says something here. {order}"
 
 
 def _proof(answer: Bounds) -> str:

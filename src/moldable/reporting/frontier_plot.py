@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,15 +33,17 @@ def save_frontier_plot(solution: Optimum, path: Path) -> None:
         ) from None
     figure = Figure(figsize=(7.0, 4.4), layout="constrained")
     _draw(figure.add_subplot(), solution)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        handle, name = tempfile.mkstemp(suffix=f".{kind}", dir=path.parent)
-        os.close(handle)
-        figure.savefig(name, format=kind, dpi=160, metadata=_undated(kind))
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
+        figure.savefig(unfinished, format=kind, dpi=160, metadata=_undated(kind))
+        unfinished.replace(path)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(f"--plot {path} cannot be written: {reason}") from None
+        raise InputError(
+            f"--plot {path} cannot be written: {reason}; choose another name"
+        ) from None
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _undated(kind: str) -> dict[str, None]:
@@ -56,7 +57,7 @@ def _draw(axes: Axes, solution: Optimum) -> None:
     x, t = speedup.widths / speedup.speedups, 1.0 / speedup.speedups
     axes.plot(frontier.server_time, frontier.time, "-o", color=BLUE, ms=5, label="frontier")
     if off.any():
-        axes.plot(x[off], t[off], "o", mfc="none", color=GREY, ms=5, label="never worth using")
+        axes.plot(x[off], t[off], "o", mfc="none", color=GREY, ms=5, label="never needed")
     capacity = 1.0 / solution.load
     axes.axvline(capacity, color=GREY, ls="--", lw=1, label=f"capacity at load {solution.load:g}")
     axes.plot(

@@ -9,9 +9,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from moldable.errors import shortened
 from moldable.optimal_widths import Optimum
 from moldable.regime import Regime
-from moldable.reporting.words import advice, listing, percent
+from moldable.reporting.words import advice, count, percent
 
 SHOW_ALL: Final = 16
 AROUND: Final = 3
@@ -20,7 +21,7 @@ AROUND: Final = 3
 def show_optimum(console: Console, solution: Optimum, regime: Regime | None) -> None:
     """Print the table of widths, then what to do in a sentence, then what else is worth knowing."""
     named = f", {regime.name} regime" if regime else ""
-    on = f" on {solution.servers} servers" if solution.servers else ""
+    on = f" on {count(solution.servers)}" if solution.servers else ""
     console.print(_table(solution, f"Optimal widths at load {solution.load:.6g}{on}{named}"))
     faster = 1.0 / solution.mean_execution_time
     console.print(
@@ -50,7 +51,7 @@ def _table(solution: Optimum, title: str) -> Table:
             f"{solution.frontier.speedup.speedups[k]:.6g}",
             percent(share) if share else "-",
             f"{solution.scaled_jobs[k]:.6g}" if share else "-",
-            *(["never worth using"] if width in dominated else []),
+            *(["never needed"] if width in dominated else []),
             style="bold" if share else None,
         )
     if previous < len(solution.widths) - 1:
@@ -77,7 +78,9 @@ def _remarks(solution: Optimum) -> list[str]:
     if solution.shadow_price:
         remarks.append(f"Shadow price: {solution.shadow_price:.6g} of time per server-time.")
     else:
-        remarks.append("Capacity is slack: more servers would not make jobs faster.")
+        remarks.append(
+            "Capacity is slack: at these widths more servers would not make jobs faster."
+        )
     if solution.time_saved_by_one_server:
         remarks.append(
             f"One more server saves {solution.time_saved_by_one_server:.4g} mean sizes a job."
@@ -85,10 +88,10 @@ def _remarks(solution: Optimum) -> list[str]:
     if solution.why_not_unique:
         remarks.append(f"Other shares are as good: {solution.why_not_unique}.")
     if solution.dominated_widths.size:
-        remarks.append(f"Never worth using: widths {listing(solution.dominated_widths)}.")
+        remarks.append(f"Never needed: widths {shortened(solution.dominated_widths)}.")
     broken = sorted({violation.assumption for violation in solution.frontier.speedup.violations()})
     if broken:
-        words = listing(word.replace("_", " ") for word in broken)
+        words = shortened(word.replace("_", " ") for word in broken)
         remarks.append(f"The curve leaves the paper's assumptions (not {words}); no harm here.")
     remarks.append(f"Proof: {_proof(solution.certificate.max_violation)}.")
     return remarks

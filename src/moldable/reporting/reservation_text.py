@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from moldable.reporting.words import advice, count, listing, percent
+from moldable.errors import shortened
+from moldable.reporting.words import advice, count, percent
 from moldable.reservation import ClassAllocation, Reservation
 
 
@@ -21,11 +22,6 @@ def _show_whole(console: Console, whole: Reservation) -> None:
     console.print(_table(whole, f"Best division of {count(whole.servers)} into whole servers"))
     for part in whole.classes:
         console.print(f"{part.name}: reserve {count(int(part.servers))}, {advice(part.mix)}.")
-        if part.servers < part.support[-1]:
-            console.print(
-                f"  {count(int(part.servers))} cannot hold width {part.support[-1]}; such jobs get "
-                f"what is idle. Share one pool, or reserve at least {part.support[-1]}."
-            )
 
 
 def _table(division: Reservation, title: str) -> Table:
@@ -49,7 +45,7 @@ def _table(division: Reservation, title: str) -> Table:
 
 
 def _mix(part: ClassAllocation) -> str:
-    return listing(
+    return shortened(
         f"{width} ({percent(share)})" if share < 1 else str(width)
         for width, share in zip(part.support, part.mix.shares, strict=True)
     )
@@ -57,7 +53,7 @@ def _mix(part: ClassAllocation) -> str:
 
 def _closing(fluid: Reservation) -> str:
     if fluid.shadow_price == 0.0:
-        return "Capacity is slack: more servers would not make jobs faster."
+        return "Capacity is slack: at these widths more servers would not make jobs faster."
     return (
         f"Shadow price {fluid.shadow_price:.6g}: one more server saves "
         f"{fluid.time_saved_by_one_server:.4g} of (weighted) time a job."

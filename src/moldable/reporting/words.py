@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from moldable.frontier import Mix
 
 
 def percent(share: float) -> str:
     """Write a share the way people say it."""
     return f"{100 * share:.4g} %"
-
-
-def listing(items: Iterable[object], most: int = 12) -> str:
-    """Join a list, shortened when it is long."""
-    words = [str(item) for item in items]
-    if len(words) > most:
-        words = [*words[: most - 2], "...", words[-1]]
-    return ", ".join(words)
 
 
 def count(servers: int) -> str:

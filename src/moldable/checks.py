@@ -1,0 +1,51 @@
+"""Is this value a number that can be computed with?
+
+Values beyond SMALLEST and LARGEST are refused: no cluster needs them, and products of a few of them
+would leave the range of double precision.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Final
+
+from moldable.errors import MoldableError
+
+SMALLEST: Final = 1e-100
+LARGEST: Final = 1e100
+MOST_SERVERS: Final = 10**15
+
+Kind = type[MoldableError]
+
+
+def number(value: object, name: str, error: Kind) -> float:
+    """Return the value as a float, or say that it is none."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise error(f"{name}={value!r} is not a number; write it like 2 or 0.5")
+    try:
+        return float(value)
+    except OverflowError:
+        raise error(f"{name} is far too large; it must be at most {LARGEST:g}") from None
+
+
+def positive(value: object, name: str, error: Kind, hint: str = "correct it") -> float:
+    """Return a finite number above 0."""
+    found = number(value, name, error)
+    if not SMALLEST <= found <= LARGEST:
+        raise error(
+            f"{name}={found:g} must be finite and above 0 (between {SMALLEST:g} and {LARGEST:g}); "
+            f"{hint}"
+        )
+    return found
+
+
+def whole(value: object, name: str, error: Kind) -> int:
+    """Return a whole number of servers from 1 on."""
+    found = number(value, name, error)
+    if not found.is_integer():
+        raise error(f"{name} {value} is not a whole number; servers cannot be split: round it")
+    if found < 1:
+        raise error(f"{name} {value} must be at least 1: a job needs a server")
+    if found > MOST_SERVERS:
+        raise error(f"{name} is far too large; it must be at most {MOST_SERVERS:g}")
+    return int(value) if isinstance(value, numbers.Integral) else int(found)
