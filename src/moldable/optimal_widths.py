@@ -1,8 +1,8 @@
 """What is the best that any policy with vanishing blocking can do, and how?
 
 Problem (P) of the paper for one class: its answer is the frontier read at 1/load. Everything is in
-units of the mean size. Reading a prepared `Frontier` takes microseconds whatever its length (as long
-as all its widths fit on the servers); dense vectors and the certificate are made when asked for.
+units of the mean size. Reading a prepared `Frontier` takes microseconds whatever its length, if all
+its widths fit on the servers; dense vectors and the certificate are made when asked for.
 """
 
 from __future__ import annotations
