@@ -12,24 +12,45 @@ import moldable
 from moldable import errors
 
 PUBLIC = [
+    "ArrivalTimes",
     "Bounds",
     "Certificate",
     "ClassAllocation",
+    "ClassPerformance",
+    "Deterministic",
+    "Empirical",
+    "Estimate",
+    "Exponential",
     "FluidPath",
+    "FromScipy",
     "Frontier",
+    "Greedy",
+    "GreedyP",
+    "Hyperexponential",
     "JobClass",
+    "Lognormal",
+    "MarkovModulated",
     "Mix",
+    "MixedErlang",
     "MoldableError",
     "Optimum",
+    "Pareto",
+    "Performance",
+    "PhaseType",
+    "Poisson",
+    "Policy",
     "Regime",
+    "Renewal",
     "Reservation",
     "SizeLaw",
     "SpeedUp",
     "Violation",
+    "Weibull",
     "Workload",
     "WorkloadFile",
     "bounds",
     "frontiers",
+    "greedy_p",
     "optimum",
     "parse_regime",
     "parse_speedup",
@@ -37,6 +58,7 @@ PUBLIC = [
     "read_workload",
     "reserve",
     "reserve_whole",
+    "simulate",
 ]
 
 
@@ -61,8 +83,8 @@ def test_type_checkers_see_the_same_names():
 
 
 def test_unknown_names_are_attribute_errors():
-    with pytest.raises(AttributeError, match="no attribute 'greedy_p'"):
-        moldable.greedy_p  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'fair_share'"):
+        moldable.fair_share  # noqa: B018
 
 
 def test_every_error_descends_from_one_root():

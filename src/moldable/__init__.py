@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from moldable.arrivals import ArrivalTimes, MarkovModulated, Poisson, Renewal
     from moldable.assumptions import Violation
     from moldable.certificate import Certificate
     from moldable.errors import MoldableError
@@ -20,9 +21,25 @@ if TYPE_CHECKING:
     from moldable.limits.fluid import FluidPath
     from moldable.limits.stein import Bounds, bounds
     from moldable.optimal_widths import Optimum, optimum
+    from moldable.performance import ClassPerformance, Estimate, Performance
+    from moldable.policies.greedy import Greedy, GreedyP, greedy_p
+    from moldable.policies.policy_table import Policy
     from moldable.regime import Regime
     from moldable.reservation import ClassAllocation, Reservation, reserve
-    from moldable.sizes import SizeLaw
+    from moldable.simulation.simulate import simulate
+    from moldable.sizes import (
+        Deterministic,
+        Empirical,
+        Exponential,
+        FromScipy,
+        Hyperexponential,
+        Lognormal,
+        MixedErlang,
+        Pareto,
+        PhaseType,
+        SizeLaw,
+        Weibull,
+    )
     from moldable.speedup import SpeedUp
     from moldable.whole_servers import reserve_whole
     from moldable.workload import JobClass, Workload
@@ -32,7 +49,20 @@ _STAGES = {
     "assumptions": ("Violation",),
     "speedup": ("SpeedUp",),
     "regime": ("Regime",),
-    "sizes": ("SizeLaw",),
+    "sizes": (
+        "Deterministic",
+        "Empirical",
+        "Exponential",
+        "FromScipy",
+        "Hyperexponential",
+        "Lognormal",
+        "MixedErlang",
+        "Pareto",
+        "PhaseType",
+        "SizeLaw",
+        "Weibull",
+    ),
+    "arrivals": ("ArrivalTimes", "MarkovModulated", "Poisson", "Renewal"),
     "workload": ("JobClass", "Workload"),
     "inputs.curve_csv": ("read_curve",),
     "inputs.spelling": ("parse_regime", "parse_speedup"),
@@ -42,30 +72,55 @@ _STAGES = {
     "optimal_widths": ("Optimum", "optimum"),
     "reservation": ("ClassAllocation", "Reservation", "reserve"),
     "whole_servers": ("reserve_whole",),
+    "policies.policy_table": ("Policy",),
+    "policies.greedy": ("Greedy", "GreedyP", "greedy_p"),
+    "performance": ("ClassPerformance", "Estimate", "Performance"),
+    "simulation.simulate": ("simulate",),
     "limits.fluid": ("FluidPath",),
     "limits.stein": ("Bounds", "bounds"),
 }
 _HOME = {name: stage for stage, names in _STAGES.items() for name in names}
 
 __all__ = [
+    "ArrivalTimes",
     "Bounds",
     "Certificate",
     "ClassAllocation",
+    "ClassPerformance",
+    "Deterministic",
+    "Empirical",
+    "Estimate",
+    "Exponential",
     "FluidPath",
+    "FromScipy",
     "Frontier",
+    "Greedy",
+    "GreedyP",
+    "Hyperexponential",
     "JobClass",
+    "Lognormal",
+    "MarkovModulated",
     "Mix",
+    "MixedErlang",
     "MoldableError",
     "Optimum",
+    "Pareto",
+    "Performance",
+    "PhaseType",
+    "Poisson",
+    "Policy",
     "Regime",
+    "Renewal",
     "Reservation",
     "SizeLaw",
     "SpeedUp",
     "Violation",
+    "Weibull",
     "Workload",
     "WorkloadFile",
     "bounds",
     "frontiers",
+    "greedy_p",
     "optimum",
     "parse_regime",
     "parse_speedup",
@@ -73,6 +128,7 @@ __all__ = [
     "read_workload",
     "reserve",
     "reserve_whole",
+    "simulate",
 ]
 
 

@@ -14,6 +14,7 @@ import typer
 
 from moldable.cli.bounds import bounds
 from moldable.cli.optimum import optimum
+from moldable.cli.simulate import simulate
 from moldable.errors import MoldableError
 
 BAD_INPUT = 2
@@ -27,6 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(optimum)
+app.command()(simulate)
 app.command()(bounds)
 
 

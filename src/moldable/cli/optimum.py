@@ -18,11 +18,11 @@ from moldable.cli.system import (
     note_left_out,
     one_class,
     refuse_no_servers,
+    servers_of,
 )
 from moldable.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:
-    from moldable.inputs.workload_file import WorkloadFile
     from moldable.reservation import Reservation
     from moldable.workload import Workload
 
@@ -91,7 +91,7 @@ def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
 
     refuse_no_servers(servers)
     file = read_workload(path)
-    n = _servers(file, servers, path)
+    n = servers_of(file, servers, path)
     for job_class in file.workload.classes:
         if job_class.speedup.baseline:
             output.note(f"class {job_class.name!r}: {job_class.speedup.baseline}")
@@ -123,10 +123,3 @@ def _whole(workload: Workload, servers: int) -> Reservation | None:
             raise
         output.note(f"no division into whole servers: {error}")
         return None
-
-
-def _servers(file: WorkloadFile, servers: int | None, path: Path) -> int:
-    n = file.servers if servers is None else servers
-    if n is None:
-        raise InputError(f"{path} names no servers; add 'servers = N' or pass --servers N")
-    return n

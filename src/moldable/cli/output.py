@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +27,31 @@ def print_json(answer: dict[str, Any]) -> None:
 def note(text: str) -> None:
     """Tell a person something that is not part of the answer."""
     sys.stderr.write(f"moldable: note: {text}\n")
+
+
+@contextmanager
+def progress_bar(unit: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar with rate and remaining time on a terminal, and nothing when piped."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TextColumn("{task.speed:.3g}/s"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"{unit} (the first run compiles once)", total=1.0)
+
+        def report(done: int, planned: int) -> None:
+            bar.update(task, completed=done, total=planned, description=unit)
+
+        yield report
 
 
 def console() -> Console:

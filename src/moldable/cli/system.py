@@ -11,8 +11,10 @@ import typer
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
+    from moldable.inputs.workload_file import WorkloadFile
     from moldable.regime import Regime
     from moldable.speedup import SpeedUp
+    from moldable.workload import Workload
 
 SpeedUpOption = Annotated[
     str | None,
@@ -85,6 +87,37 @@ def one_class(
         raise InputError("--regime needs --servers N: its load depends on n")
     parsed = parse_regime(regime)
     return OneClass(curve, parsed.load(servers), servers, parsed)
+
+
+def any_workload(
+    speedup: str | None,
+    load: float | None,
+    regime: str | None,
+    servers: int | None,
+    path: Path | None,
+) -> tuple[Workload, int]:
+    """Read the options of a system with one class or several, and its number of servers."""
+    from moldable.inputs.workload_file import read_workload
+    from moldable.workload import Workload
+
+    if path is None:
+        system = one_class(speedup, load, regime, servers)
+        if system.servers is None:
+            raise InputError("how large is the cluster? give --servers N")
+        return Workload.single(system.speedup, system.load, system.servers), system.servers
+    if speedup is not None or load is not None or regime is not None:
+        raise InputError("--workload brings its own curves and rates; leave the other options out")
+    refuse_no_servers(servers)
+    file = read_workload(path)
+    return file.workload, servers_of(file, servers, path)
+
+
+def servers_of(file: WorkloadFile, servers: int | None, path: Path) -> int:
+    """Return the servers named on the command line or else in the file."""
+    n = file.servers if servers is None else servers
+    if n is None:
+        raise InputError(f"{path} names no servers; add 'servers = N' or pass --servers N")
+    return n
 
 
 def refuse_no_servers(servers: int | None) -> None:

@@ -1,0 +1,94 @@
+"""How quick is Ciw, with 800 servers and no room to wait?
+
+Departing and rejected customers are not kept and completed services leave no record, through the
+hooks Ciw offers for that. The time is that of `simulate_until_max_customers`; a first call of it,
+not timed, places the jobs found at the start as one batch of a class of their own. Ciw looks at
+every server at every event, so its speed falls with their number.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+
+import ciw
+import numpy as np
+
+from benchmarks.peers import PeerResult, model
+
+LAWS = model.LAWS
+
+
+class UnrecordedNode(ciw.Node):
+    """A node that writes no record of a completed service."""
+
+    def write_individual_record(self, individual: ciw.Individual) -> None:
+        """Write nothing."""
+
+
+class ForgetfulExit(ciw.ExitNode):
+    """An exit that counts customers without keeping them."""
+
+    def accept(self, next_individual: ciw.Individual, completed: bool = True) -> None:  # noqa: FBT001, FBT002 - Ciw's signature
+        """Count the customer."""
+        next_individual.node = self.id_number
+        self.number_of_individuals += 1
+        self.number_of_completed_individuals += completed
+
+
+class Pareto(ciw.dists.Distribution):
+    """The law Ciw leaves to its users."""
+
+    def sample(self, t: float | None = None, ind: ciw.Individual | None = None) -> float:  # noqa: ARG002 - Ciw's signature
+        """Draw a running time, from the generator that Ciw seeds."""
+        return model.PARETO_LEAST / model.SPEED_UP * random.paretovariate(model.PARETO_SHAPE)
+
+
+def service(law: str) -> ciw.dists.Distribution:
+    """Return the law of the running times."""
+    log_mean = -model.LOGNORMAL_VARIANCE / 2 - math.log(model.SPEED_UP)
+    return {
+        "exponential": ciw.dists.Exponential(model.SPEED_UP),
+        "deterministic": ciw.dists.Deterministic(1 / model.SPEED_UP),
+        "lognormal": ciw.dists.Lognormal(log_mean, math.sqrt(model.LOGNORMAL_VARIANCE)),
+        "pareto": Pareto(),
+    }[law]
+
+
+def loss_system(law: str, running: list[float]) -> ciw.Simulation:
+    """Build the node, with a batch of jobs already running at time zero."""
+    network = ciw.create_network(
+        arrival_distributions={
+            "Job": [ciw.dists.Exponential(model.ARRIVAL_RATE)],
+            "Found": [ciw.dists.Sequential([0.0, math.inf])],
+        },
+        batching_distributions={
+            "Job": [ciw.dists.Deterministic(1)],
+            "Found": [ciw.dists.Deterministic(len(running))],
+        },
+        service_distributions={
+            "Job": [service(law)],
+            "Found": [ciw.dists.Sequential(running)],
+        },
+        number_of_servers=[model.PLACES],
+        queue_capacities=[0],
+    )
+    return ciw.Simulation(network, node_class=UnrecordedNode, exit_node_class=ForgetfulExit)
+
+
+def run(law: str, arrivals: int, seed: int) -> PeerResult:
+    """Simulate the arrivals from equilibrium."""
+    model.refuse_unless(law, LAWS, "Ciw")
+    ciw.seed(seed)
+    running = model.running_at_start(law, np.random.default_rng(seed))
+    simulation = loss_system(law, running)
+    # The batch and one arrival more: Ciw divides by the time at the end of every call.
+    placed = len(running) + 1
+    simulation.simulate_until_max_customers(placed, method="Arrive")
+    started = time.process_time()
+    simulation.simulate_until_max_customers(placed + arrivals, method="Arrive")
+    seconds = time.process_time() - started
+    door = simulation.nodes[0]
+    blocked = 1 - door.number_accepted_individuals_per_class["Job"] / (arrivals + 1)
+    return PeerResult("Ciw", arrivals / seconds, blocked, arrivals)

@@ -1,0 +1,165 @@
+"""`moldable simulate`: blocking and execution time at this n, with error bars."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moldable.cli import output
+from moldable.cli.dask_cluster import dask_executor
+from moldable.cli.system import (
+    JsonOption,
+    LoadOption,
+    RegimeOption,
+    ServersOption,
+    SpeedUpOption,
+    WorkloadOption,
+    any_workload,
+)
+from moldable.errors import InputError
+
+if TYPE_CHECKING:
+    from moldable.policies.policy_table import Policy
+    from moldable.workload import Workload
+
+POLICIES = ("greedy-p", "greedy")
+
+
+def simulate(
+    *,
+    speedup: SpeedUpOption = None,
+    load: LoadOption = None,
+    regime: RegimeOption = None,
+    servers: ServersOption = None,
+    workload: WorkloadOption = None,
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="POLICY", help="greedy-p[:DESIGN_LOAD] or greedy.")
+    ] = "greedy-p",
+    size: Annotated[
+        str | None,
+        typer.Option(
+            "--size",
+            metavar="LAW",
+            help="Law of sizes: exponential, deterministic, mixed-erlang[:P1,P2], pareto[:SHAPE], "
+            "lognormal:CV, weibull:SHAPE, hyperexponential:CV, or a CSV file of sizes.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        float | None,
+        typer.Option("--jobs", metavar="N", help="Arrivals in each replication; 5e6 works."),
+    ] = None,
+    replications: Annotated[
+        int, typer.Option("--replications", metavar="N", help="Independent runs.")
+    ] = 20,
+    warmup: Annotated[
+        float | None,
+        typer.Option("--warmup", metavar="T", help="Time not counted; by default a pilot decides."),
+    ] = None,
+    start: Annotated[
+        str, typer.Option("--start", metavar="STATE", help="equilibrium or empty.")
+    ] = "equilibrium",
+    estimator: Annotated[
+        str,
+        typer.Option(
+            "--estimator", metavar="NAME", help="assigned, realised or completed_only (biased)."
+        ),
+    ] = "assigned",
+    precision: Annotated[
+        float | None,
+        typer.Option("--precision", metavar="P", help="Run until intervals are this tight: 0.01."),
+    ] = None,
+    max_jobs: Annotated[
+        float, typer.Option("--max-jobs", metavar="N", help="Give the precision up after so many.")
+    ] = 2e9,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="S", help="The same seed, the same numbers.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", help="Default: all cores.")
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, tcp://host:8786."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """What do blocking and execution time come to on this many servers?
+
+    \b
+    Examples:
+      moldable simulate --servers 64 --load 0.8 --speedup 1,1.8,2.5,3,3.4
+      moldable simulate --servers 4000 --regime 1/2,0.1 --speedup linear:5 --precision 0.01
+      moldable simulate --servers 64 --load 0.8 --speedup linear:5 --size pareto --jobs 1e5
+      moldable simulate --workload cluster.toml --jobs 1e5 --policy greedy --json
+    """
+    from moldable.simulation.simulate import simulate as run
+
+    system, n = any_workload(speedup, load, regime, servers, workload)
+    system = _with_size(system, size)
+    chosen = read_policy(policy, system, n)
+    with dask_executor(dask) as executor, output.progress_bar("replications") as progress:
+        answer = run(
+            system,
+            n,
+            chosen,
+            jobs=None if jobs is None else _whole(jobs, "--jobs"),
+            replications=replications,
+            warmup=warmup,
+            start=start,
+            estimator=estimator,
+            precision=precision,
+            max_jobs=_whole(max_jobs, "--max-jobs"),
+            seed=seed,
+            threads=threads,
+            executor=executor,
+            progress=progress,
+        )
+    for warning in answer.warnings:
+        output.note(warning)
+    if json:
+        output.print_json(answer.to_dict())
+        return
+    from moldable.reporting.simulation_text import show_performance
+
+    show_performance(output.console(), answer)
+
+
+def read_policy(text: str, workload: Workload, servers: int) -> Policy | None:
+    """Read the name of a policy; None is the default, greedy(p*)."""
+    from moldable.errors import nearest
+    from moldable.policies.greedy import Greedy, greedy_p
+
+    name, _, parameter = text.partition(":")
+    if name == "greedy" and not parameter:
+        return Greedy()
+    if name != "greedy-p":
+        raise InputError(f"unknown policy {text!r}; {nearest(name, POLICIES)}")
+    if not parameter:
+        return None
+    try:
+        design_load = float(parameter)
+    except ValueError:
+        raise InputError(
+            f"policy {text!r}: {parameter!r} is not a load; write greedy-p:0.85"
+        ) from None
+    return greedy_p(workload, servers, design_load)
+
+
+def _with_size(workload: Workload, text: str | None) -> Workload:
+    """Give every class the law of sizes named on the command line."""
+    from moldable.sizes import SizeLaw
+
+    if text is None:
+        return workload
+    law = SizeLaw.parse(text, Path())
+    classes = tuple(dataclasses.replace(job_class, size=law) for job_class in workload.classes)
+    return dataclasses.replace(workload, classes=classes)
+
+
+def _whole(number: float, name: str) -> int:
+    if not 1 <= number <= 1e15 or number != int(number):  # noqa: PLR2004 - what a float holds
+        raise InputError(f"{name} {number:g} must be a whole number from 1 to 1e15")
+    return int(number)

@@ -1,0 +1,1 @@
+"""The only home of numba: arrays and scalars in, arrays out."""

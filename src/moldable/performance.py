@@ -1,0 +1,151 @@
+"""What does every evaluator return? How a cluster performs, how sure that is, how it was found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+Interval = tuple[float, float]
+NOISE = 1e-12
+"""Relative width below which an interval is rounding, not chance."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95 % confidence interval.
+
+    Attributes:
+        value: the estimate.
+        interval: its interval; None where none can be given honestly.
+    """
+
+    value: float
+    interval: Interval | None
+
+    @property
+    def half_width(self) -> float:
+        """Half the interval's width; infinite without an interval."""
+        if self.interval is None:
+            return math.inf
+        return (self.interval[1] - self.interval[0]) / 2.0
+
+    def __str__(self) -> str:
+        """Write no more digits than the interval supports."""
+        half = self.half_width
+        if not math.isfinite(half):
+            return f"{self.value:.4g}"
+        if half <= NOISE * abs(self.value):
+            return f"{self.value:.6g}"
+        digits = max(0, 1 - math.floor(math.log10(half)))
+        return f"{self.value:.{digits}f} ± {half:.{digits}f}"
+
+
+@final
+@dataclass(frozen=True)
+class ClassPerformance:
+    """How the jobs of one class fare.
+
+    Attributes:
+        name: the class.
+        blocking: the probability that one of its jobs is blocked.
+        mean_execution_time: of its accepted jobs, in units of time.
+        width_shares: share of its accepted jobs granted each width.
+        mean_jobs: its jobs of each width in the system, per server of the cluster.
+    """
+
+    name: str
+    blocking: Estimate
+    mean_execution_time: Estimate
+    width_shares: Mapping[int, float]
+    mean_jobs: Mapping[int, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists, ready for JSON."""
+        return {
+            "name": self.name,
+            **_estimate("blocking", self.blocking),
+            **_estimate("mean_execution_time", self.mean_execution_time),
+            "width_shares": _by_width(self.width_shares),
+            "mean_jobs": _by_width(self.mean_jobs),
+        }
+
+
+@final
+@dataclass(frozen=True)
+class Performance:
+    """How a cluster performs.
+
+    Attributes:
+        blocking: the probability that an arriving job is blocked.
+        mean_execution_time: of accepted jobs, in units of time.
+        estimator: how the mean execution time was estimated.
+        quantiles: of the execution time of accepted jobs.
+        width_shares: share of accepted jobs granted each width.
+        mean_jobs: jobs of each width in the system, per server: E[X_i/n].
+        busy_fraction: the fraction of servers kept busy.
+        departure_rate: departures per server and unit of time, r.
+        classes: the same for every class.
+        arrivals: how many arrivals were counted.
+        arrivals_per_second: for one core, kernel time only.
+        seed: that gives the same numbers again.
+        kernel: which kernel ran.
+        start: how replications began.
+        warmup: time that was not counted, in mean sizes.
+        converged: whether the asked precision was reached; True if none was asked.
+        warnings: what the reader should know.
+        provenance: versions, parameters and machine.
+    """
+
+    blocking: Estimate
+    mean_execution_time: Estimate
+    estimator: str
+    quantiles: Mapping[float, float]
+    width_shares: Mapping[int, float]
+    mean_jobs: Mapping[int, float]
+    busy_fraction: float
+    departure_rate: float
+    classes: tuple[ClassPerformance, ...]
+    arrivals: int
+    arrivals_per_second: float
+    seed: int
+    kernel: str
+    start: str
+    warmup: float
+    converged: bool
+    warnings: tuple[str, ...]
+    provenance: Mapping[str, Any] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists, ready for JSON."""
+        return {
+            **_estimate("blocking", self.blocking),
+            **_estimate("mean_execution_time", self.mean_execution_time),
+            "estimator": self.estimator,
+            "quantiles": {f"{level:g}": value for level, value in self.quantiles.items()},
+            "width_shares": _by_width(self.width_shares),
+            "mean_jobs": _by_width(self.mean_jobs),
+            "busy_fraction": self.busy_fraction,
+            "departure_rate": self.departure_rate,
+            "classes": [part.to_dict() for part in self.classes],
+            "arrivals": self.arrivals,
+            "arrivals_per_second": self.arrivals_per_second,
+            "seed": self.seed,
+            "kernel": self.kernel,
+            "start": self.start,
+            "warmup": self.warmup,
+            "converged": self.converged,
+            "warnings": list(self.warnings),
+            "provenance": dict(self.provenance),
+        }
+
+
+def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:
+    interval = None if estimate.interval is None else list(estimate.interval)
+    return {name: estimate.value, f"{name}_interval": interval}
+
+
+def _by_width(values: Mapping[int, float]) -> dict[str, float]:
+    return {str(width): value for width, value in values.items()}

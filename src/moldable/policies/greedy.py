@@ -1,0 +1,97 @@
+"""The paper's schemes: greedy(p) draws a width from fixed shares, greedy always wants the most.
+
+Ghanbarian, Mukhopadhyay, Mazumdar, Guillemin, "On Optimal Server Allocation for Moldable Jobs with
+Concave Speed-Up", section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+from moldable.errors import PolicyError
+from moldable.policies.policy_table import Policy
+from moldable.reservation import reserve
+from moldable.workload import JobClass, Workload
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GreedyP(Policy):
+    """Draw a width from the class's shares and grant as much of it as is idle.
+
+    Args:
+        shares: for each class name, the share of its jobs given each width.
+        label: what reports call it.
+    """
+
+    shares: Mapping[str, Mapping[int, float]]
+    label: str = "greedy(p)"
+
+    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
+        """Draw blindly; the grant shrinks to what is idle."""
+        if job_class.name not in self.shares:
+            raise PolicyError(
+                f"{self.name} has no shares for class {job_class.name!r}; "
+                f"it knows {', '.join(self.shares)}"
+            )
+        return self.shares[job_class.name]
+
+    def reach(self, job_class: JobClass, servers: int) -> int:
+        """From the widest wish on, every wish is granted."""
+        return min(max(self.decide(job_class, servers)), servers)
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return self.label
+
+
+@final
+@dataclass(frozen=True)
+class Greedy(Policy):
+    """Give every job as many servers as it can use, up to its widest width."""
+
+    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
+        """Wish for the widest."""
+        return {int(job_class.speedup.widths[-1]): 1.0}
+
+    def reach(self, job_class: JobClass, servers: int) -> int:
+        """From the widest width on, it is granted."""
+        return min(int(job_class.speedup.widths[-1]), servers)
+
+    @property
+    def name(self) -> str:
+        """The paper's name."""
+        return "greedy"
+
+
+def greedy_p(workload: Workload, servers: int, design_load: float | None = None) -> GreedyP:
+    """Return greedy(p*): the shares of the optimum, by default at the workload's own load.
+
+    Args:
+        workload: the classes.
+        servers: the size of the cluster.
+        design_load: compute the shares for this load instead; above the true load it leaves
+            headroom, trading execution time for blocking.
+    """
+    label = "greedy(p*)"
+    if design_load is not None:
+        load = sum(job_class.offered for job_class in workload.classes) / servers
+        if not design_load > 0.0:
+            raise PolicyError(f"design load {design_load} must be above 0")
+        workload = replace(
+            workload,
+            classes=tuple(
+                replace(job_class, arrival_rate=job_class.arrival_rate * design_load / load)
+                for job_class in workload.classes
+            ),
+        )
+        label = f"greedy(p*) for load {design_load:g}"
+    division = reserve(workload, servers)
+    shares = {
+        part.name: dict(zip(part.support, part.mix.shares, strict=True))
+        for part in division.classes
+    }
+    return GreedyP(shares, label)

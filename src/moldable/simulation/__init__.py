@@ -1,0 +1,1 @@
+"""What does chance do to blocking and execution time at this n?"""

@@ -1,0 +1,186 @@
+"""What do the tallies say, and how sure is it?
+
+Replications are independent, so their spread gives honest intervals whatever happens within one:
+blocked jobs come in clusters, and a run without any is not evidence of one in three million.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+
+from moldable.errors import SimulationError, nearest
+from moldable.hull import Floats, Mask
+from moldable.performance import ClassPerformance, Estimate
+from moldable.simulation.plan import Tallies
+from moldable.simulation.system import System
+
+CONFIDENCE: Final = 0.95
+ESTIMATORS: Final = ("assigned", "realised", "completed_only")
+LEVELS: Final = (0.5, 0.9, 0.99)
+SUSPICIOUS: Final = 5.0
+"""Standard errors beyond which an identity that holds in equilibrium is reported as broken."""
+
+
+def check_estimator(name: str) -> None:
+    """Refuse unknown estimators."""
+    if name not in ESTIMATORS:
+        raise SimulationError(f"estimator {name!r} is unknown; {nearest(name, ESTIMATORS)}")
+
+
+def ratio(above: Floats, below: Floats) -> Estimate:
+    """Estimate a ratio of means from replications."""
+    value = float(above.sum() / below.sum()) if below.sum() > 0 else math.nan
+    count = above.size
+    if count < 2 or not math.isfinite(value):  # noqa: PLR2004 - one run has no spread
+        return Estimate(value, None)
+    spread = above - value * below
+    error = math.sqrt(float(spread @ spread) / (count * (count - 1))) / float(below.mean())
+    reach = _student(count - 1) * error
+    return Estimate(value, (value - reach, value + reach))
+
+
+def blocking(tallies: Tallies, classes: Mask, system: System) -> Estimate:
+    """Estimate the probability that a job of the given classes is blocked.
+
+    If none was blocked, the bound is the rule of three with one trial for every mean execution
+    time simulated rather than for every job: that is how long a full cluster takes to forget.
+    """
+    blocked = tallies.blocked[..., classes].sum(axis=(0, 2))
+    arrived = tallies.arrived[..., classes].sum(axis=(0, 2))
+    estimate = ratio(blocked, arrived)
+    if estimate.interval is None:
+        return estimate
+    if blocked.sum() == 0.0:
+        trials = float(tallies.time.sum()) / float(np.max(system.kind_scale))
+        top = 1.0 - ((1.0 - CONFIDENCE) / 2.0) ** (1.0 / max(trials, 1.0))
+        return Estimate(0.0, (0.0, top))
+    low, high = estimate.interval
+    return Estimate(estimate.value, (max(low, 0.0), min(high, 1.0)))
+
+
+def mean_time(tallies: Tallies, classes: Mask, system: System, estimator: str) -> Estimate:
+    """Estimate the mean execution time of accepted jobs of the given classes."""
+    kinds = classes[system.kind_class]
+    granted = tallies.granted[..., kinds].sum(axis=(0, 2))
+    if estimator == "assigned":
+        above = (tallies.granted[..., kinds] @ system.kind_scale[kinds]).sum(axis=0)
+        return ratio(above, granted)
+    if estimator == "realised":
+        estimate = ratio(tallies.booked[..., kinds].sum(axis=(0, 2)), granted)
+    else:
+        finished = tallies.finished_jobs[..., classes].sum(axis=(0, 2))
+        estimate = ratio(tallies.finished_time[..., classes].sum(axis=(0, 2)), finished)
+    heavy = any(
+        math.isinf(job_class.size.variance)
+        for job_class, wanted in zip(system.workload.classes, classes, strict=True)
+        if wanted
+    )
+    return Estimate(estimate.value, None) if heavy else estimate
+
+
+def by_class(tallies: Tallies, system: System, estimator: str) -> tuple[ClassPerformance, ...]:
+    """Return the figures of every class."""
+    parts = []
+    for j, job_class in enumerate(system.workload.classes):
+        only = np.arange(len(system.workload.classes)) == j
+        kinds = system.kind_class == j
+        parts.append(
+            ClassPerformance(
+                job_class.name,
+                blocking(tallies, only, system),
+                mean_time(tallies, only, system, estimator),
+                width_shares(tallies, system, kinds),
+                mean_jobs(tallies, system, kinds),
+            )
+        )
+    return tuple(parts)
+
+
+def width_shares(tallies: Tallies, system: System, kinds: Mask) -> Mapping[int, float]:
+    """Return the share of accepted jobs granted each width."""
+    granted = tallies.granted.sum(axis=(0, 1))[kinds]
+    return _summed(system.kind_width[kinds].tolist(), granted / max(granted.sum(), 1.0))
+
+
+def mean_jobs(tallies: Tallies, system: System, kinds: Mask) -> Mapping[int, float]:
+    """Return the jobs of each width in the system, per server."""
+    weights = tallies.time / tallies.time.sum()
+    running = (tallies.mean_jobs * weights[..., None]).sum(axis=(0, 1))[kinds]
+    return _summed(system.kind_width[kinds].tolist(), running / system.servers)
+
+
+def quantiles(tallies: Tallies, system: System) -> Mapping[float, float]:
+    """Return quantiles of the execution time of accepted jobs.
+
+    Widths are granted without looking at sizes, so the law of the execution time is the mixture,
+    over the granted widths, of the size law at that speed.
+    """
+    granted = tallies.granted.sum(axis=(0, 1))
+    shares = granted / max(granted.sum(), 1.0)
+    scales = np.array(
+        [
+            scale / system.workload.classes[j].mean_size
+            for scale, j in zip(system.kind_scale, system.kind_class, strict=True)
+        ]
+    )
+    laws = [system.workload.classes[j] for j in system.kind_class]
+
+    def below(time: float) -> float:
+        parts = (
+            share * float(job_class.size.cdf(np.array([time / (scale * job_class.mean_size)]))[0])
+            for share, scale, job_class in zip(shares, scales, laws, strict=True)
+            if share > 0.0
+        )
+        return math.fsum(parts)
+
+    return {level: _invert(below, level) for level in LEVELS}
+
+
+def identities(tallies: Tallies, system: System) -> list[str]:
+    """Test rate conservation and Little's law, which equilibrium implies; name what fails."""
+    if any(math.isinf(job_class.size.variance) for job_class in system.workload.classes):
+        return []  # without a variance there is no standard error to measure by
+    time = tallies.time.sum(axis=0)
+    running = (tallies.mean_jobs * tallies.time[..., None]).sum(axis=0)
+    granted = tallies.granted.sum(axis=0)
+    tests = {
+        "rate conservation": running @ (1.0 / system.kind_scale) - granted.sum(axis=1),
+        "Little's law": running.sum(axis=1) - granted @ system.kind_scale,
+    }
+    broken = []
+    for name, gap in tests.items():
+        rate = gap / time
+        error = float(rate.std(ddof=1)) / math.sqrt(rate.size) if rate.size > 1 else math.inf
+        if abs(float(rate.mean())) > SUSPICIOUS * error:
+            broken.append(
+                f"{name} fails by {float(rate.mean()) / error:.1f} standard errors: the run was "
+                f"not in equilibrium; give it a longer warm-up"
+            )
+    return broken
+
+
+def _summed(widths: list[int], values: Floats) -> Mapping[int, float]:
+    sums: dict[int, float] = {}
+    for width, value in sorted(zip(widths, values.tolist(), strict=True)):
+        sums[width] = sums.get(width, 0.0) + value
+    return sums
+
+
+def _student(freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2.0))
+
+
+def _invert(below: Callable[[float], float], level: float) -> float:
+    low, high = 0.0, 1.0
+    while below(high) < level:
+        low, high = high, 2.0 * high
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if below(middle) < level else (low, middle)
+    return high

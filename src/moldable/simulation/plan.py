@@ -1,0 +1,119 @@
+"""What exactly is to be run, and what comes back?
+
+A plan is a picklable value: any worker on any machine that gets the plan and a list of replications
+returns the same tallies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from moldable.hull import Floats
+from moldable.simulation.start import Start
+from moldable.simulation.system import System
+
+MAIN, PILOT = 0, 1
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One kind of replication.
+
+    Attributes:
+        system: what is simulated.
+        start: how it begins.
+        warmup: time that is not counted, in units of time.
+        jobs: arrivals to count in each batch.
+        batches: how many batches are tallied one by one.
+        finished: whether jobs that began and ended in the window are told apart.
+        seed: of the whole run.
+        stream: MAIN or PILOT, which never share random numbers.
+    """
+
+    system: System
+    start: Start
+    warmup: float
+    jobs: int
+    batches: int
+    finished: bool
+    seed: int
+    stream: int
+
+    def seeds(self, replication: int, part: int) -> np.random.SeedSequence:
+        """Return the seed sequence of one part of one replication, whoever asks for it."""
+        return np.random.SeedSequence(self.seed, spawn_key=(self.stream, replication, part))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tallies:
+    """What was counted: batches x replications x (classes or kinds).
+
+    Attributes:
+        replications: which replications these are.
+        arrived: jobs of each class.
+        blocked: jobs of each class that were blocked.
+        granted: jobs of each kind.
+        mean_jobs: jobs of each kind in the system, averaged over time.
+        booked: run time of the jobs of each kind, booked at arrival; NaN where sizes have no part.
+        finished_jobs: jobs of each class that arrived and completed in the window.
+        finished_time: their run time.
+        time: how long each window lasted.
+        seconds: processor time spent inside kernels.
+    """
+
+    replications: tuple[int, ...]
+    arrived: Floats
+    blocked: Floats
+    granted: Floats
+    mean_jobs: Floats
+    booked: Floats
+    finished_jobs: Floats
+    finished_time: Floats
+    time: Floats
+    seconds: float
+
+    @classmethod
+    def empty(cls, plan: Plan, replications: tuple[int, ...]) -> Tallies:
+        """Return tallies of the right shape, all zero."""
+        shape = (plan.batches, len(replications))
+        classes = (*shape, len(plan.system.workload.classes))
+        kinds = (*shape, plan.system.kind_width.size)
+        return cls(
+            replications,
+            arrived=np.zeros(classes),
+            blocked=np.zeros(classes),
+            granted=np.zeros(kinds),
+            mean_jobs=np.zeros(kinds),
+            booked=np.zeros(kinds),
+            finished_jobs=np.zeros(classes),
+            finished_time=np.zeros(classes),
+            time=np.zeros(shape),
+            seconds=0.0,
+        )
+
+
+def joined(parts: list[Tallies]) -> Tallies:
+    """Put the tallies of several chunks together, in the order of their replications."""
+    replications = tuple(r for part in parts for r in part.replications)
+    order = np.argsort(replications)
+
+    def field(name: str) -> Floats:
+        return np.asarray(np.concatenate([getattr(p, name) for p in parts], axis=1)[:, order])
+
+    return Tallies(
+        tuple(sorted(replications)),
+        arrived=field("arrived"),
+        blocked=field("blocked"),
+        granted=field("granted"),
+        mean_jobs=field("mean_jobs"),
+        booked=field("booked"),
+        finished_jobs=field("finished_jobs"),
+        finished_time=field("finished_time"),
+        time=field("time"),
+        seconds=sum(part.seconds for part in parts),
+    )

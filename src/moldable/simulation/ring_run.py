@@ -1,0 +1,263 @@
+"""How are replications with any sizes and arrivals run? Blocks of draws in, tallies out."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from moldable.arrivals import ArrivalTimes
+from moldable.errors import SimulationError
+from moldable.hull import Floats, Ints
+from moldable.simulation.feed import Block, Feed
+from moldable.simulation.outcomes import alias_table, columns_needed
+from moldable.simulation.plan import Plan, Tallies, joined
+from moldable.simulation.start import initial_counts
+from moldable.simulation.system import System
+
+TURN: Final = 2.0
+"""Mean execution times that the ring spans in one turn."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RingModel:
+    """The fixed arrays of the kernel, in the order of its arguments, and what sizes them."""
+
+    threshold: Floats
+    first: Ints
+    second: Ints
+    table_start: Ints
+    columns: int
+    reach: Ints
+    pool_of: Ints
+    pool_of_kind: Ints
+    widths: Ints
+    scales: Floats
+    draws: bool
+    buckets: int
+    buckets_per_time: float
+    pools: Ints
+
+    def tables(self) -> tuple[object, ...]:
+        """Return the arguments that describe the policy and the kinds."""
+        return (
+            self.threshold,
+            self.first,
+            self.second,
+            self.table_start,
+            self.columns,
+            self.reach,
+            self.pool_of,
+            self.pool_of_kind,
+            self.widths,
+            self.scales,
+        )
+
+
+def ring_model(system: System) -> RingModel:
+    """Lay out the tables of every class one after the other."""
+    outcomes = [_with_blocked(rows) for rows in system.wishes]
+    columns = max(columns_needed(rows) for rows in outcomes)
+    tables = [alias_table(rows, columns) for rows in outcomes]
+    kinds, classes = system.kind_width.size, np.arange(len(tables))
+    sizes = [table.threshold.size for table in tables]
+    first = np.concatenate([table.first.ravel() for table in tables])
+    second = np.concatenate([table.second.ravel() for table in tables])
+    rate, time_of_a_job = _pace(system)
+    return RingModel(
+        np.concatenate([table.threshold.ravel() for table in tables]),
+        np.where(first == kinds, -1, first),
+        np.where(second == kinds, -1, second),
+        np.cumsum([0, *sizes[:-1]]),
+        columns,
+        np.array([rows.shape[0] - 1 for rows in outcomes]),
+        np.zeros_like(classes) if system.shared else classes,
+        np.zeros(kinds, np.int64) if system.shared else system.kind_class,
+        system.kind_width,
+        system.kind_scale * rate,
+        any(table.draws for table in tables),
+        1 << max(6, math.ceil(math.log2(TURN * rate * time_of_a_job))),
+        rate,
+        np.array([system.servers] if system.shared else system.pools),
+    )
+
+
+def _with_blocked(rows: Floats) -> Floats:
+    """Add a column for the probability that nothing fits."""
+    blocked = np.clip(1.0 - rows.sum(axis=1, keepdims=True), 0.0, 1.0)
+    blocked[blocked < 1e-12] = 0.0  # noqa: PLR2004 - rounding, not blocking
+    whole = np.hstack((rows, blocked))
+    normal: Floats = whole / whole.sum(axis=1, keepdims=True)
+    return normal
+
+
+def _pace(system: System) -> tuple[float, float]:
+    """Return arrivals per time and the mean execution time when nothing is short."""
+    rates = np.array([job_class.arrival_rate for job_class in system.workload.classes])
+    wished = np.array([system.wishes[j][-1, k] for k, j in enumerate(system.kind_class)])
+    running = float(rates[system.kind_class] @ (wished * system.kind_scale))
+    rate = float(rates.sum())
+    if isinstance(system.arrivals, ArrivalTimes):
+        times = np.asarray(system.arrivals.times)
+        rate = times.size / max(float(times[-1]), 1e-9)
+    return rate, max(running / float(rates.sum()), 1.0 / rate)
+
+
+def run_ring(plan: Plan, replications: tuple[int, ...]) -> Tallies:
+    """Run replications with any sizes and arrivals."""
+    model = ring_model(plan.system)
+    return joined([_run_one(plan, model, replication) for replication in replications])
+
+
+@dataclass
+class _State:
+    """The running jobs of one replication: the kernel's own arrays."""
+
+    heads: np.ndarray[tuple[int], np.dtype[np.int32]]
+    following: np.ndarray[tuple[int], np.dtype[np.int32]]
+    departure: Floats
+    duration: Floats
+    kind: np.ndarray[tuple[int], np.dtype[np.int32]]
+    free: np.ndarray[tuple[int], np.dtype[np.int32]]
+    cursors: Ints
+    idle: Ints
+
+    @classmethod
+    def fresh(cls, model: RingModel, *, durations: bool) -> _State:
+        most = int(sum(model.pools) // model.widths.min())
+        free = np.arange(most - 1, -1, -1, dtype=np.int32)
+        return cls(
+            np.full(model.buckets, -1, np.int32),
+            np.empty(most, np.int32),
+            np.empty(most),
+            np.zeros(most if durations else 0),
+            np.empty(most, np.int32),
+            free,
+            np.array([0, most]),
+            model.pools.astype(np.int64),
+        )
+
+    def arrays(self) -> tuple[object, ...]:
+        """Return the arguments in the order of the kernel."""
+        return (
+            self.heads,
+            self.following,
+            self.departure,
+            self.duration,
+            self.kind,
+            self.free,
+            self.cursors,
+            self.idle,
+        )
+
+    def put(self, model: RingModel, kinds: Ints, durations: Floats) -> None:
+        """Let jobs run from time 0 on."""
+        for kind, duration in zip(kinds.tolist(), durations.tolist(), strict=True):
+            self.cursors[1] -= 1
+            job = self.free[self.cursors[1]]
+            self.departure[job] = duration
+            self.kind[job] = kind
+            slot = int(duration) & (model.buckets - 1)
+            self.following[job], self.heads[slot] = self.heads[slot], job
+            self.idle[model.pool_of_kind[kind]] -= model.widths[kind]
+
+    def running(self) -> Ints:
+        """Return the jobs in the system."""
+        present = np.ones(self.free.size, dtype=np.bool_)
+        present[self.free[: self.cursors[1]]] = False
+        return np.flatnonzero(present)
+
+
+def _run_one(plan: Plan, model: RingModel, replication: int) -> Tallies:
+    from moldable.kernels.bucket_ring import bucket_ring
+
+    rng = np.random.Generator(np.random.SFC64(plan.seeds(replication, 0)))
+    state = _State.fresh(model, durations=plan.finished)
+    kinds = np.repeat(np.arange(model.widths.size), initial_counts(plan.system, plan.start, rng))
+    state.put(model, kinds, _residuals(plan.system, model.scales, kinds, rng))
+    feed = Feed(plan.system, rng, scale=model.buckets_per_time, draws=model.draws)
+    tallies = Tallies.empty(plan, (replication,))
+    spent = 0.0
+
+    def let_arrive(slices: Iterator[Block], batch: int) -> None:
+        nonlocal spent
+        granted = np.zeros(model.widths.size, np.int64)
+        blocked = np.zeros(model.reach.size, np.int64)
+        counts = (granted, tallies.booked[batch, 0], blocked)
+        for block in slices:
+            started = time.thread_time()
+            bucket_ring(*block, *model.tables(), *state.arrays(), *counts)
+            spent += time.thread_time() - started
+        tallies.granted[batch, 0], tallies.blocked[batch, 0] = granted, blocked
+
+    let_arrive(feed.until(plan.warmup * model.buckets_per_time), 0)
+    for batch in range(plan.batches):
+        tallies.booked[batch] = 0.0
+        before = feed.arrived.copy()
+        window = _Window(state, model, feed.now)
+        let_arrive(feed.next(plan.jobs), batch)
+        tallies.arrived[batch, 0] = feed.arrived - before
+        window.close(tallies, batch, feed.now, plan.system.kind_class)
+    _refuse_lost_servers(model, state)
+    return dataclasses.replace(tallies, seconds=spent + feed.seconds)
+
+
+def _residuals(system: System, scales: Floats, kinds: Ints, rng: np.random.Generator) -> Floats:
+    durations = np.empty(kinds.size)
+    for j, job_class in enumerate(system.workload.classes):
+        own = system.kind_class[kinds] == j
+        left = job_class.size.sample_residual(rng, int(own.sum()))
+        durations[own] = left * scales[kinds[own]]
+    return durations
+
+
+class _Window:
+    """The time between two arrivals, over which jobs in the system are averaged exactly.
+
+    The time spent in the system during the window is what was booked in it, plus what the jobs
+    present at its start had left, minus what those present at its end have left.
+    """
+
+    def __init__(self, state: _State, model: RingModel, now: float) -> None:
+        self.state, self.model, self.opened = state, model, now
+        self.left_before = self._left(now)
+
+    def _left(self, now: float) -> Floats:
+        jobs = self.state.running()
+        left = self.state.departure[jobs] - now
+        total = np.bincount(self.state.kind[jobs], left, self.model.widths.size)
+        return total.astype(np.float64)  # no jobs at all would be counted in whole numbers
+
+    def close(self, tallies: Tallies, batch: int, now: float, kind_class: Ints) -> None:
+        """Write the averages of the window, and the jobs that began and ended within it."""
+        lasted = now - self.opened
+        per_time = self.model.buckets_per_time
+        spent = tallies.booked[batch, 0] + self.left_before - self._left(now)
+        tallies.mean_jobs[batch, 0] = spent / lasted if lasted > 0.0 else 0.0
+        tallies.time[batch, 0] = lasted / per_time
+        tallies.booked[batch, 0] /= per_time
+        if not self.state.duration.size:
+            tallies.finished_jobs[batch, 0] = tallies.finished_time[batch, 0] = np.nan
+            return
+        jobs = self.state.running()
+        jobs = jobs[self.state.departure[jobs] - self.state.duration[jobs] > self.opened]
+        owner = kind_class[self.state.kind[jobs]]
+        for j in range(tallies.arrived.shape[-1]):
+            own, running = kind_class == j, jobs[owner == j]
+            booked = tallies.booked[batch, 0, own].sum()
+            unfinished = self.state.duration[running].sum() / per_time
+            tallies.finished_jobs[batch, 0, j] = tallies.granted[batch, 0, own].sum() - running.size
+            tallies.finished_time[batch, 0, j] = booked - unfinished
+
+
+def _refuse_lost_servers(model: RingModel, state: _State) -> None:
+    kinds = state.kind[state.running()]
+    held = np.bincount(model.pool_of_kind[kinds], model.widths[kinds], model.pools.size)
+    if not np.array_equal(held + state.idle, model.pools):
+        raise SimulationError("servers were not conserved: this is a bug, please report it")

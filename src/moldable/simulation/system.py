@@ -1,0 +1,140 @@
+"""Which arrays describe a system to the kernels?
+
+A *kind* is a class of jobs at one width. Kinds that can never occur are left out: on a curve whose
+one wished width divides the servers, for instance, nothing narrower is ever granted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from moldable.arrivals import Arrivals, Poisson
+from moldable.errors import SimulationError
+from moldable.hull import Floats, Ints
+from moldable.policies.greedy import GreedyP, greedy_p
+from moldable.policies.policy_table import Policy, PolicyTable
+from moldable.whole_servers import reserve_whole
+from moldable.workload import Workload
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class System:
+    """A workload on a cluster under a policy, as arrays.
+
+    Attributes:
+        workload: the classes.
+        servers: the size of the cluster.
+        policy_name: what reports call the policy.
+        arrivals: the process of arrivals.
+        pools: servers that each class may use; with `shared`, the same servers.
+        shared: whether all classes use one pool.
+        kind_class: the class of each kind.
+        kind_width: its width.
+        kind_scale: its mean execution time.
+        wishes: for each class, the probability of each kind by idle servers, row by row; what is
+            missing to 1 is blocked.
+    """
+
+    workload: Workload
+    servers: int
+    policy_name: str
+    arrivals: Arrivals
+    pools: tuple[int, ...]
+    shared: bool
+    kind_class: Ints
+    kind_width: Ints
+    kind_scale: Floats
+    wishes: tuple[Floats, ...]
+
+    @property
+    def poisson(self) -> bool:
+        """Are arrivals Poisson?"""
+        return isinstance(self.arrivals, Poisson)
+
+
+def build_system(
+    workload: Workload, servers: int, policy: Policy | None, arrivals: Arrivals
+) -> System:
+    """Tabulate the policy and keep the kinds that can occur."""
+    if servers < 1:
+        raise SimulationError(f"servers={servers} must be at least 1")
+    for job_class in workload.classes:
+        if job_class.speedup.widths[0] > servers:
+            raise SimulationError(
+                f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, "
+                f"but there are {servers} servers; it could never run"
+            )
+    shared = workload.sharing == "pool"
+    pools, policy = _pools_and_policy(workload, servers, policy)
+    table = policy.tabulate(workload, pools)
+    kept = _occurring(table, pools, shared=shared)
+    classes, widths, scales = [], [], []
+    for j, job_class in enumerate(workload.classes):
+        for k in kept[j]:
+            classes.append(j)
+            widths.append(int(job_class.speedup.widths[k]))
+            scales.append(job_class.mean_size / float(job_class.speedup.speedups[k]))
+    kind_class = np.array(classes, dtype=np.int64)
+    wishes = []
+    for j, rows in enumerate(table.rows):
+        spread = np.zeros((rows.shape[0], kind_class.size))
+        spread[:, kind_class == j] = rows[:, kept[j]]
+        wishes.append(spread)
+    return System(
+        workload,
+        servers,
+        policy.name,
+        arrivals,
+        pools,
+        shared,
+        kind_class,
+        np.array(widths, dtype=np.int64),
+        np.array(scales),
+        tuple(wishes),
+    )
+
+
+def _pools_and_policy(
+    workload: Workload, servers: int, policy: Policy | None
+) -> tuple[tuple[int, ...], Policy]:
+    if workload.sharing == "pool":
+        pools = (servers,) * len(workload.classes)
+        return pools, policy if policy is not None else greedy_p(workload, servers)
+    division = reserve_whole(workload, servers)
+    pools = tuple(int(part.servers) for part in division.classes)
+    if policy is None:
+        shares = {
+            part.name: dict(zip(part.support, part.mix.shares, strict=True))
+            for part in division.classes
+        }
+        policy = GreedyP(shares, "greedy(p*)")
+    return pools, policy
+
+
+def _occurring(table: PolicyTable, pools: tuple[int, ...], *, shared: bool) -> list[Ints]:
+    """Return the positions of the widths of each class that can ever be granted.
+
+    Idle counts stay multiples of the greatest common divisor g of the servers and the granted
+    widths, so only those rows count; what they grant may shrink g, until nothing changes.
+    """
+    count = len(table.rows)
+    groups = [list(range(count))] if shared else [[j] for j in range(count)]
+    kept: list[Ints] = [np.zeros(0, dtype=np.int64)] * count
+    for group in groups:
+        g = pools[group[0]]
+        while True:
+            for j in group:
+                rows = table.rows[j]
+                reached = np.minimum(np.arange(0, rows.shape[0] - 1 + g, g), rows.shape[0] - 1)
+                kept[j] = np.flatnonzero(rows[reached].sum(axis=0) > 0.0)
+            widths = [w for j in group for w in table.classes[j].speedup.widths[kept[j]].tolist()]
+            smaller = math.gcd(g, *widths)
+            if smaller == g:
+                break
+            g = smaller
+    return kept

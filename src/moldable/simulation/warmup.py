@@ -1,0 +1,54 @@
+"""How long does a run take to forget its start?
+
+One warm-up for the whole run, in units of time, from a pilot that depends on nothing but the seed
+and the parameters: MSER-5 on the busy servers, averaged over the pilot's replications. The cut that
+leaves the least standard error of the mean wins; cuts in the last half are not believed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from moldable.hull import Floats
+from moldable.simulation.plan import PILOT, Plan, Tallies
+
+BATCHES: Final = 200
+GROUP: Final = 5
+REPLICATIONS: Final = 16
+SPAN: Final = 20.0
+"""Length of the pilot in mean execution times of the slowest kind."""
+MOST_JOBS: Final = 4_000_000
+"""Arrivals the pilot may spend in all."""
+
+
+def choose_warmup(plan: Plan, run: Callable[[Plan, tuple[int, ...]], Tallies]) -> float:
+    """Run the pilot and return the time to leave out."""
+    rate = plan.system.workload.arrival_rate
+    span = SPAN * float(np.max(plan.system.kind_scale))
+    replications = REPLICATIONS
+    while replications > 2 and span * rate * replications > MOST_JOBS:  # noqa: PLR2004
+        replications //= 2
+    jobs = max(1, int(min(span * rate, MOST_JOBS / replications) / BATCHES))
+    pilot = dataclasses.replace(
+        plan, warmup=0.0, jobs=jobs, batches=BATCHES, finished=False, stream=PILOT
+    )
+    tallies = run(pilot, tuple(range(replications)))
+    busy = (tallies.mean_jobs @ plan.system.kind_width.astype(float)).mean(axis=1)
+    cut = mser(busy)
+    return float(tallies.time.mean(axis=1)[:cut].sum())
+
+
+def mser(series: Floats) -> int:
+    """Return how many values to leave out by the MSER-5 rule."""
+    groups = series[: series.size // GROUP * GROUP].reshape(-1, GROUP).mean(axis=1)
+    best, least = 0, np.inf
+    for cut in range(groups.size // 2):
+        rest = groups[cut:]
+        score = float(rest.var()) / rest.size
+        if score < least:
+            best, least = cut, score
+    return best * GROUP

@@ -1,0 +1,109 @@
+"""`moldable simulate` as a user and as a script see it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+PAPER = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "40")
+QUICK = ("--jobs", "1e4", "--seed", "1")
+KEYS = [
+    "blocking",
+    "blocking_interval",
+    "mean_execution_time",
+    "mean_execution_time_interval",
+    "estimator",
+    "quantiles",
+    "width_shares",
+    "mean_jobs",
+    "busy_fraction",
+    "departure_rate",
+    "classes",
+    "arrivals",
+    "arrivals_per_second",
+    "seed",
+    "kernel",
+    "start",
+    "warmup",
+    "converged",
+    "warnings",
+    "provenance",
+]
+
+
+def test_json_is_one_object_with_the_promised_keys(run):
+    result = run("simulate", *PAPER, *QUICK, "--json")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    answer = json.loads(result.stdout)
+    assert list(answer) == KEYS
+    assert list(answer["quantiles"]) == ["0.5", "0.9", "0.99"]
+    low, high = answer["blocking_interval"]
+    assert low < answer["blocking"] < high
+    assert answer["seed"] == 1
+    assert answer["arrivals"] == pytest.approx(200_000, rel=0.02)
+
+
+def test_plain_output_has_error_bars_and_the_seed(run):
+    result = run("simulate", *PAPER, *QUICK)
+    assert "Blocking: 0.1" in result.stdout
+    assert "±" in result.stdout
+    assert "95 % interval" in result.stdout
+    assert "seed 1" in result.stdout
+
+
+def test_policies_sizes_and_estimators_can_be_chosen(run):
+    greedy = json.loads(run("simulate", *PAPER, *QUICK, "--policy", "greedy", "--json").stdout)
+    roomy = json.loads(
+        run("simulate", *PAPER, *QUICK, "--policy", "greedy-p:0.95", "--json").stdout
+    )
+    plain = json.loads(run("simulate", *PAPER, *QUICK, "--json").stdout)
+    assert roomy["blocking"] < plain["blocking"] < greedy["blocking"]
+    assert roomy["mean_execution_time"] > plain["mean_execution_time"]
+    heavy = run("simulate", *PAPER, *QUICK, "--size", "pareto", "--estimator", "realised", "--json")
+    assert json.loads(heavy.stdout)["mean_execution_time_interval"] is None
+    assert "no normal interval" in heavy.stderr
+
+
+def test_sizes_may_come_from_a_file(run, tmp_path):
+    (tmp_path / "sizes.csv").write_text("size\n1\n2\n9\n")
+    result = run("simulate", *PAPER, *QUICK, "--size", "sizes.csv", "--json", cwd=tmp_path)
+    assert json.loads(result.stdout)["kernel"] == "bucket-ring"
+
+
+def test_workloads_are_simulated_by_class(run):
+    result = run("simulate", "--workload", "examples/cluster.toml", *QUICK)
+    assert result.returncode == 0, result.stderr
+    assert "By class" in result.stdout
+    assert "training" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*PAPER, "--jobs", "0"), "--jobs 0 must be a whole number"),
+        ((*PAPER, "--jobs", "2.5"), "--jobs 2.5 must be a whole number"),
+        ((*PAPER, "--replications", "0"), "replications=0"),
+        ((*PAPER, "--size", "parito"), "did you mean 'pareto'"),
+        ((*PAPER, "--size", "pareto:0.9"), "mean"),
+        ((*PAPER, "--policy", "greedi"), "did you mean 'greedy'"),
+        ((*PAPER, "--policy", "greedy-p:x"), "'x' is not a load"),
+        ((*PAPER, "--policy", "greedy-p:1.5"), "busy servers"),
+        ((*PAPER, "--start", "ful"), "start 'ful' is unknown"),
+        ((*PAPER, "--estimator", "x"), "estimator 'x' is unknown"),
+        ((*PAPER, "--precision", "-1"), "precision=-1"),
+        ((*PAPER, "--threads", "0"), "threads=0"),
+        ((*PAPER, "--dask", "tcp://127.0.0.1:1"), "no Dask scheduler answers at tcp://127.0.0.1:1"),
+        ((*PAPER, "--dask", "nonsense"), "no Dask scheduler answers at nonsense"),
+        (("--speedup", "8=6", "--load", "0.5", "--servers", "4"), "narrowest"),
+        (("--speedup", "linear:5", "--load", "0.5"), "give --servers N"),
+        (("--workload", "examples/cluster.toml", "--load", "1"), "leave the other options out"),
+    ],
+)
+def test_bad_input_is_explained_and_ends_with_2(run, arguments, message):
+    result = run("simulate", *arguments, "--json")
+    assert result.returncode == 2
+    assert message in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""

@@ -1,0 +1,92 @@
+"""The bucket ring against its naive twin, path by path."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moldable import JobClass, Pareto, SpeedUp, Workload
+from moldable.arrivals import Poisson
+from moldable.kernels.bucket_ring import bucket_ring
+from moldable.policies.greedy import Greedy, GreedyP
+from moldable.simulation.outcomes import alias_table
+from moldable.simulation.ring_run import _State, _with_blocked, ring_model
+from moldable.simulation.system import build_system
+from naive.loss_system import run
+from strategies import curves
+
+
+def walk(system, jobs, seed, function=bucket_ring, spread=1.0):
+    """Run the kernel and the twin on the same draws."""
+    model = ring_model(system)
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.exponential(spread, jobs))  # in widths of a bucket
+    sizes = Pareto(1.3).sample(rng, jobs)
+    classes = len(system.workload.classes)
+    labels = rng.integers(0, classes, jobs) if classes > 1 else np.zeros(0, np.int64)
+    picks = rng.random(jobs) if model.draws else np.zeros(0)
+    state = _State.fresh(model, durations=True)
+    granted = np.zeros(model.widths.size, np.int64)
+    booked, blocked = np.zeros(model.widths.size), np.zeros(classes, np.int64)
+    function(
+        times, sizes, labels, picks, *model.tables(), *state.arrays(), granted, booked, blocked
+    )
+    kinds = list(
+        zip(
+            model.pool_of_kind.tolist(),
+            model.widths.tolist(),
+            model.scales.tolist(),
+            strict=True,
+        )
+    )
+    tables = [alias_table(_with_blocked(rows), model.columns) for rows in system.wishes]
+    twin = run(
+        times, sizes, labels, picks, tables, model.pools.tolist(), model.pool_of.tolist(), kinds
+    )
+    return state, granted, blocked, twin
+
+
+def check(state, granted, blocked, twin):
+    decisions, idle, running = twin
+    assert state.idle.tolist() == idle
+    counted = [decisions.count(kind) for kind in range(granted.size)]
+    assert granted.tolist() == counted
+    assert blocked.sum() == decisions.count(None)
+    jobs = state.running()
+    ours = sorted(zip(state.departure[jobs].tolist(), state.kind[jobs].tolist(), strict=True))
+    assert ours == sorted(running)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(curves(6), min_size=1, max_size=3),
+    st.integers(6, 40),
+    st.booleans(),
+    st.integers(0, 10**6),
+    st.sampled_from([0.05, 1.0, 300.0]),
+)
+def test_the_ring_walks_the_path_of_the_naive_twin(several, servers, greedy, seed, spread):
+    classes = tuple(JobClass(f"c{j}", 1.0 + j, curve) for j, curve in enumerate(several))
+    wishes = {c.name: dict.fromkeys(c.speedup.widths.tolist(), 1 / len(c.speedup)) for c in classes}
+    policy = Greedy() if greedy else GreedyP(wishes)
+    system = build_system(Workload(classes), servers, policy, Poisson())
+    check(*walk(system, 400, seed, spread=spread))
+
+
+def test_classes_with_servers_of_their_own_do_not_meet():
+    classes = (JobClass("a", 3.0, SpeedUp([1, 1.8])), JobClass("b", 5.0, SpeedUp([1, 1.9, 2.6])))
+    system = build_system(Workload(classes, "reserved"), 12, None, Poisson())
+    state, granted, blocked, twin = walk(system, 3000, 4)
+    check(state, granted, blocked, twin)
+    assert state.idle.size == 2
+    assert (blocked > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_path_with_the_jit_off(seed):
+    system = build_system(
+        Workload((JobClass("a", 9.0, SpeedUp([1, 1.8, 2.5])),)), 10, None, Poisson()
+    )
+    check(*walk(system, 300, seed, function=bucket_ring.py_func))

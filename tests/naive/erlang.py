@@ -1,0 +1,11 @@
+"""Erlang's loss formula by its recursion, the oracle of every one-width system."""
+
+from __future__ import annotations
+
+
+def erlang_b(offered: float, slots: int) -> float:
+    """Return the blocking probability of M/G/c/c."""
+    inverse = 1.0
+    for k in range(1, slots + 1):
+        inverse = 1.0 + inverse * k / offered
+    return 1.0 / inverse

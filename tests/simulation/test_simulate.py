@@ -1,0 +1,277 @@
+"""What a run promises: the same numbers for the same seed, honest intervals, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+
+import numpy as np
+import pytest
+
+from moldable import (
+    ArrivalTimes,
+    Deterministic,
+    Greedy,
+    JobClass,
+    Lognormal,
+    MarkovModulated,
+    Pareto,
+    Renewal,
+    SpeedUp,
+    Workload,
+    simulate,
+)
+from moldable.errors import MoldableError
+from moldable.simulation.warmup import mser
+
+PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+CHAIN = Workload.single(PAPER, 0.8, 40)
+RING = Workload((JobClass("jobs", 32.0, PAPER, size=Lognormal(1.0)),))
+
+
+def numbers(answer):
+    answer = answer.to_dict()
+    for changing in ("arrivals_per_second", "provenance"):
+        del answer[changing]
+    return answer
+
+
+@pytest.mark.parametrize("workload", [CHAIN, RING], ids=["chain", "ring"])
+def test_the_same_seed_gives_the_same_numbers_however_it_is_run(workload):
+    options = {"jobs": 2000, "replications": 40, "seed": 4}
+    alone = numbers(simulate(workload, 40, threads=1, **options))
+    assert numbers(simulate(workload, 40, threads=3, **options)) == alone
+    with ProcessPoolExecutor(2) as pool:
+        assert numbers(simulate(workload, 40, executor=pool, **options)) == alone
+    assert numbers(simulate(workload, 40, jobs=2000, replications=40, seed=5)) != alone
+
+
+def test_the_same_numbers_with_the_jit_off():
+    code = (
+        "import json\nfrom moldable import *\n"
+        "curve = SpeedUp([1, 1.8, 2.5])\n"
+        "answers = []\n"
+        "for law in (Exponential(), Lognormal(1.0)):\n"
+        "    workload = Workload((JobClass('a', 8.0, curve, size=law),))\n"
+        "    answer = simulate(workload, 10, jobs=60, replications=3, seed=2, warmup=0.5)\n"
+        "    answers.append([answer.blocking.value, answer.mean_execution_time.value,"
+        " answer.busy_fraction, answer.kernel])\n"
+        "print(json.dumps(answers))"
+    )
+    results = []
+    for off in ("0", "1"):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": off}
+        run = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=True,
+        )
+        results.append(json.loads(run.stdout))
+    assert results[0] == results[1]
+    assert [answer[3] for answer in results[0]] == ["count-chain", "bucket-ring"]
+
+
+class Flaky(Executor):
+    """Loses every third chunk, as a dying worker would."""
+
+    def __init__(self):
+        self.count = 0
+
+    def submit(self, function, /, *arguments, **keywords):
+        future = Future()
+        self.count += 1
+        if self.count % 3 == 0:
+            future.set_exception(BrokenExecutor("the worker died"))
+        else:
+            future.set_result(function(*arguments, **keywords))
+        return future
+
+
+def test_replications_of_lost_workers_are_run_again():
+    options = {"jobs": 1000, "replications": 20, "seed": 4}
+    whole = simulate(RING, 40, threads=1, **options)
+    mended = simulate(RING, 40, executor=Flaky(), **options)
+    assert mended.blocking == whole.blocking
+    assert mended.provenance["replications"] == 20
+    assert any("lost workers were run again" in warning for warning in mended.warnings)
+
+
+def test_an_interrupted_run_says_what_it_is():
+    def stop(done, planned):
+        assert planned == 64
+        if done >= 32:
+            raise KeyboardInterrupt
+
+    answer = simulate(CHAIN, 40, jobs=1000, replications=64, seed=1, threads=1, progress=stop)
+    assert answer.provenance["replications"] == 32
+    assert not answer.converged
+    assert "interrupted: these are the 32 of 64 replications finished" in answer.warnings
+
+
+def test_precision_is_reached_or_said_not_to_be():
+    tight = simulate(CHAIN, 40, precision=0.01, seed=1)
+    assert tight.converged
+    assert tight.blocking.half_width <= 0.01 * tight.blocking.value
+    assert tight.mean_execution_time.half_width <= 0.01 * tight.mean_execution_time.value
+    loose = simulate(CHAIN, 40, jobs=1000, precision=0.0001, max_jobs=50_000, seed=1)
+    assert not loose.converged
+    assert loose.arrivals < 60_000
+    assert "max_jobs=50000 was reached before the precision 0.0001" in loose.warnings
+
+
+def test_no_blocked_job_is_not_no_blocking():
+    n = 1000
+    answer = simulate(Workload.single(SpeedUp.linear(5), 0.6, n), n, jobs=100_000, seed=1)
+    assert answer.blocking.value == 0
+    low, high = answer.blocking.interval
+    assert low == 0
+    # A trial is a mean execution time, not a job: far more than three in all jobs.
+    assert high > 20 * 3 / answer.arrivals
+
+
+def test_infinite_variance_has_no_normal_interval():
+    workload = Workload((JobClass("jobs", 32.0, PAPER, size=Pareto(1.5)),))
+    realised = simulate(workload, 40, jobs=2000, seed=1, estimator="realised")
+    assert realised.mean_execution_time.interval is None
+    assert any("no normal interval" in warning for warning in realised.warnings)
+    assert simulate(workload, 40, jobs=2000, seed=1).mean_execution_time.interval is not None
+
+
+def test_counting_completed_jobs_only_is_biased_as_predicted():
+    workload = Workload((JobClass("jobs", 32.0, PAPER, size=Pareto(1.5)),))
+    options = {"jobs": 2000, "replications": 200, "seed": 1, "start": "empty", "warmup": 0}
+    biased = simulate(workload, 40, estimator="completed_only", **options)
+    honest = simulate(workload, 40, estimator="assigned", **options)
+    assert biased.mean_execution_time.value < 0.97 * honest.mean_execution_time.value
+    assert any("biased" in warning for warning in biased.warnings)
+
+
+def test_the_warm_up_grows_with_the_distance_of_the_start():
+    n = 500
+    workload = Workload.single(PAPER, 0.8, n)
+    empty = simulate(workload, n, start="empty", seed=1, jobs=50_000)
+    near = simulate(workload, n, seed=1, jobs=50_000)
+    assert empty.warmup > near.warmup
+    assert 0.5 < empty.warmup < 15
+    given = simulate(workload, n, start={3: 100, 4: 40}, seed=1, jobs=50_000, warmup=2.0)
+    assert given.start == "given"
+    assert given.warmup == 2.0
+    exact = simulate(Workload.single(SpeedUp.linear(5), 0.8, n), n, seed=1, jobs=1000)
+    assert exact.warmup == 0
+
+
+def test_mser_cuts_a_transient_and_nothing_else():
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 0.1, 200)
+    assert mser(noise) <= 20
+    transient = noise + 5 * np.exp(-np.arange(200) / 10)
+    assert 20 <= mser(transient) <= 70
+
+
+def test_without_equilibrium_the_identities_fail_aloud():
+    n = 2000
+    workload = Workload.single(PAPER, 0.8, n)
+    hurried = simulate(workload, n, start={1: 10}, warmup=0.0, jobs=3000, replications=40, seed=1)
+    assert any("not in equilibrium" in warning for warning in hurried.warnings)
+
+
+def test_bursty_arrivals_block_more():
+    options = {"jobs": 20_000, "replications": 40, "seed": 3}
+    poisson = simulate(RING, 40, **options)
+    renewal = simulate(RING, 40, arrivals=Renewal(Lognormal(3.0)), **options)
+    modulated = simulate(
+        RING, 40, arrivals=MarkovModulated((0.2, 3.0), ((0, 0.05), (0.1, 0))), **options
+    )
+    even = simulate(RING, 40, arrivals=Renewal(Deterministic()), **options)
+    assert even.blocking.interval[1] < poisson.blocking.interval[0]
+    assert poisson.blocking.interval[1] < renewal.blocking.interval[0]
+    assert poisson.blocking.interval[1] < modulated.blocking.interval[0]
+
+
+def test_arrival_processes_keep_their_rate():
+    rng = np.random.default_rng(2)
+    for process in (Renewal(Lognormal(2.0)), MarkovModulated((1.0, 5.0), ((0, 1.0), (2.0, 0)))):
+        stream = process.stream(4.0, rng)
+        times = np.concatenate([stream.take(5000) for _ in range(40)])
+        assert np.all(np.diff(times) >= 0)
+        assert times.size / times[-1] == pytest.approx(4.0, rel=0.03)
+
+
+def test_a_list_of_arrival_times_is_followed_exactly():
+    # Two servers, jobs of width 1 that last 1: the third and fourth find both busy.
+    workload = Workload((JobClass("a", 1.0, SpeedUp([1]), size=Deterministic()),))
+    arrivals = ArrivalTimes([0.0, 0.1, 0.2, 0.9, 1.05, 2.5])
+    answer = simulate(
+        workload, 2, Greedy(), arrivals=arrivals, jobs=6, replications=2, start="empty", warmup=0
+    )
+    assert answer.arrivals == 12
+    assert answer.blocking.value == pytest.approx(2 / 6)
+    labelled = ArrivalTimes([0.0, 0.1, 0.2], classes=[0, 1, 1])
+    two = Workload((workload.classes[0], JobClass("b", 1.0, SpeedUp([1]), size=Deterministic())))
+    answer = simulate(
+        two, 2, Greedy(), arrivals=labelled, jobs=3, replications=2, start="empty", warmup=0
+    )
+    assert [part.blocking.value for part in answer.classes] == [0, 0.5]
+
+
+def test_large_clusters_are_no_trouble():
+    n = 1_000_000
+    for workload in (
+        Workload.single(SpeedUp.linear(5), 0.999, n),
+        Workload((JobClass("a", 0.999 * n, SpeedUp.linear(5), size=Lognormal(1.0)),)),
+    ):
+        answer = simulate(workload, n, jobs=20_000, replications=2, seed=1, warmup=0.0)
+        assert answer.arrivals == pytest.approx(40_000, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"jobs": 0}, "jobs=0"),
+        ({"replications": -1}, "replications=-1"),
+        ({"max_jobs": 0}, "max_jobs=0"),
+        ({"threads": 0}, "threads=0"),
+        ({"warmup": -1}, "warmup=-1"),
+        ({"precision": 2}, "precision=2"),
+        ({"start": "full"}, "start 'full' is unknown"),
+        ({"start": {9: 1}}, "never have width 9"),
+        ({"start": {3: 100}}, "need 300 servers"),
+        ({"start": {3: -1}}, "-1 jobs of width 3"),
+        ({"start": {("x", 3): 1}}, "unknown class 'x'"),
+        ({"estimator": "realized"}, "did you mean 'realised'"),
+        ({"arrivals": ArrivalTimes([0.0], classes=[3])}, "has class 3"),
+    ],
+)
+def test_impossible_requests_are_refused(options, message):
+    with pytest.raises(MoldableError, match=message):
+        simulate(CHAIN, 40, **options)
+
+
+def test_classes_that_can_never_run_are_refused():
+    workload = Workload((JobClass("wide", 1.0, SpeedUp({8: 6.0})),))
+    with pytest.raises(MoldableError, match="class 'wide': its narrowest width is 8"):
+        simulate(workload, 4)
+    with pytest.raises(MoldableError, match="servers=0"):
+        simulate(workload, 0)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: ArrivalTimes([]),
+        lambda: ArrivalTimes([2.0, 1.0]),
+        lambda: ArrivalTimes([-1.0]),
+        lambda: ArrivalTimes([1.0], classes=[0, 1]),
+        lambda: MarkovModulated((1.0,), ((0.0,),)),
+        lambda: MarkovModulated((1.0, 2.0), ((0, 1.0), (0, 0))),
+        lambda: MarkovModulated((-1.0, 2.0), ((0, 1.0), (1.0, 0))),
+    ],
+)
+def test_impossible_arrivals_are_refused(build):
+    with pytest.raises(MoldableError):
+        build()
