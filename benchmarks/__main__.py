@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import division, long_curve, start_up
+from benchmarks import division, long_curve, simulation, start_up
 from benchmarks.table import machine, write
 
 SECTIONS = {
     f"{division.CLASSES:,} classes x {division.WIDTHS} widths, divided": division.rows,
     "A curve with 1,000,000 widths": long_curve.rows,
     "Start-up, median wall clock": start_up.rows,
+    "One loss model (n = 4000, linear, load 1 - 0.1/sqrt(n)), one core": simulation.peers,
+    "How the simulator scales": simulation.scaling,
 }
 
 

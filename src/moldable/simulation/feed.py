@@ -6,6 +6,7 @@ changes nothing in what arrives.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,8 +15,9 @@ import numpy as np
 
 from moldable.hull import Floats, Ints
 from moldable.simulation.system import System
+from moldable.sizes import Deterministic, Exponential, Lognormal, Pareto, SizeLaw
 
-BLOCK = 8192
+BLOCK = 16384
 """Arrivals drawn at once: small enough for the cache, large enough to amortise the calls."""
 
 
@@ -57,8 +59,10 @@ class Feed:
         self.system, self.rng, self.draws = system, rng, draws
         self.shares = np.cumsum(rates) / rates.sum()
         self.laws = [job_class.size for job_class in classes]
+        self.gap = scale / float(rates.sum())
         self.stream = system.arrivals.stream(float(rates.sum()), rng, scale)
-        self.drawn = 0
+        self.fast = _fast_law(self.laws[0]) if system.poisson and len(classes) == 1 else None
+        self.drawn, self.drawn_until = 0, 0.0
         nothing = np.zeros(0)
         self.block, self.position = Block(nothing, nothing, NO_LABELS, nothing), 0
         self.now, self.seconds = 0.0, 0.0
@@ -99,12 +103,23 @@ class Feed:
         return part
 
     def _draw(self) -> Block:
+        if self.fast is not None:
+            return self._draw_fast(*self.fast)
         times = self.stream.take(BLOCK)
         labels = self._labels(times.size)
         sizes = self._sizes(labels, times.size)
         picks = self.rng.random(times.size) if self.draws else np.zeros(0)
         self.drawn += times.size
         return Block(times, sizes, labels, picks)
+
+    def _draw_fast(self, law: int, location: float, scale: float) -> Block:
+        from moldable.kernels.draws import draw_block
+
+        times, sizes = np.empty(BLOCK), np.empty(BLOCK)
+        picks = np.empty(BLOCK if self.draws else 0)
+        draw_block(self.rng, times, sizes, picks, self.drawn_until, self.gap, law, location, scale)
+        self.drawn_until = float(times[-1])
+        return Block(times, sizes, NO_LABELS, picks)
 
     def _labels(self, count: int) -> Ints:
         if len(self.laws) == 1:
@@ -123,3 +138,18 @@ class Feed:
             own = labels == j
             sizes[own] = law.sample(self.rng, int(own.sum()))
         return sizes
+
+
+def _fast_law(law: SizeLaw) -> tuple[int, float, float] | None:
+    """Return a law as the numbers a kernel draws it from, if it can."""
+    from moldable.kernels import draws
+
+    if isinstance(law, Exponential):
+        return draws.EXPONENTIAL, 0.0, 0.0
+    if isinstance(law, Deterministic):
+        return draws.DETERMINISTIC, 0.0, 0.0
+    if isinstance(law, Lognormal):
+        return draws.LOGNORMAL, -0.5 * law.sigma**2, law.sigma
+    if isinstance(law, Pareto):
+        return draws.PARETO, math.log1p(-1.0 / law.shape), 1.0 / law.shape
+    return None

@@ -158,20 +158,32 @@ class _State:
 
     def put(self, model: RingModel, kinds: Ints, durations: Floats) -> None:
         """Let jobs run from time 0 on."""
-        for kind, duration in zip(kinds.tolist(), durations.tolist(), strict=True):
-            self.cursors[1] -= 1
-            job = self.free[self.cursors[1]]
-            self.departure[job] = duration
-            self.kind[job] = kind
-            slot = int(duration) & (model.buckets - 1)
-            self.following[job], self.heads[slot] = self.heads[slot], job
-            self.idle[model.pool_of_kind[kind]] -= model.widths[kind]
+        from moldable.kernels.bucket_ring import hang
 
-    def running(self) -> Ints:
+        hang(
+            kinds,
+            durations,
+            model.pool_of_kind,
+            model.widths,
+            self.heads,
+            self.following,
+            self.departure,
+            self.kind,
+            self.free,
+            self.cursors,
+            self.idle,
+        )
+
+    def present(self) -> Ints:
+        """Return the jobs whose departure has not been looked up yet."""
+        there = np.ones(self.free.size, dtype=np.bool_)
+        there[self.free[: self.cursors[1]]] = False
+        return np.flatnonzero(there)
+
+    def running(self, now: float) -> Ints:
         """Return the jobs in the system."""
-        present = np.ones(self.free.size, dtype=np.bool_)
-        present[self.free[: self.cursors[1]]] = False
-        return np.flatnonzero(present)
+        jobs = self.present()
+        return jobs[self.departure[jobs] > now]
 
 
 def _run_one(plan: Plan, model: RingModel, replication: int) -> Tallies:
@@ -229,7 +241,7 @@ class _Window:
         self.left_before = self._left(now)
 
     def _left(self, now: float) -> Floats:
-        jobs = self.state.running()
+        jobs = self.state.running(now)
         left = self.state.departure[jobs] - now
         total = np.bincount(self.state.kind[jobs], left, self.model.widths.size)
         return total.astype(np.float64)  # no jobs at all would be counted in whole numbers
@@ -245,7 +257,7 @@ class _Window:
         if not self.state.duration.size:
             tallies.finished_jobs[batch, 0] = tallies.finished_time[batch, 0] = np.nan
             return
-        jobs = self.state.running()
+        jobs = self.state.running(now)
         jobs = jobs[self.state.departure[jobs] - self.state.duration[jobs] > self.opened]
         owner = kind_class[self.state.kind[jobs]]
         for j in range(tallies.arrived.shape[-1]):
@@ -257,7 +269,7 @@ class _Window:
 
 
 def _refuse_lost_servers(model: RingModel, state: _State) -> None:
-    kinds = state.kind[state.running()]
+    kinds = state.kind[state.present()]
     held = np.bincount(model.pool_of_kind[kinds], model.widths[kinds], model.pools.size)
     if not np.array_equal(held + state.idle, model.pools):
         raise SimulationError("servers were not conserved: this is a bug, please report it")

@@ -1,0 +1,221 @@
+"""Arrivals a second on one loss model, side by side with four peers, and how that scales."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.peers import PeerResult, priority_queue, with_ciw, with_line, with_simpy
+from benchmarks.table import Row
+from moldable import Greedy, JobClass, SizeLaw, SpeedUp, Workload, simulate
+from moldable.simulation import chain_run
+
+N = 4000
+LOAD = 1 - 0.1 / N**0.5
+EXACT = 0.026722726846
+LINEAR, PAPER = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])
+SPELLED = {
+    "exponential": "exponential",
+    "deterministic": "deterministic",
+    "lognormal": "lognormal:1",
+    "pareto": "pareto:1.5",
+}
+ROUNDS = 3
+
+
+def workload(law: str, curve: SpeedUp = LINEAR, load: float = LOAD, n: int = N) -> Workload:
+    """Return the model with this law of sizes."""
+    return Workload((JobClass("jobs", n * load, curve, size=SizeLaw.parse(SPELLED[law])),))
+
+
+def ours(law: str, curve: SpeedUp = LINEAR, load: float = LOAD) -> PeerResult:
+    """Run what a user runs, with everything it returns, on one thread."""
+    chain = law == "exponential"
+    answer = simulate(
+        workload(law, curve, load),
+        N,
+        jobs=1_000_000 if chain else 500_000,
+        replications=64 if chain else 8,
+        threads=1,
+        seed=1,
+    )
+    return PeerResult(
+        f"moldable, {answer.kernel}",
+        answer.arrivals_per_second,
+        answer.blocking.value,
+        answer.arrivals,
+    )
+
+
+def counts_only() -> PeerResult:
+    """Run the chain without a look at the time averages: blocking and widths only."""
+    usual, chain_run.TICKS = chain_run.TICKS, 1 << 16
+    try:
+        return ours("exponential")
+    finally:
+        chain_run.TICKS = usual
+
+
+RUNS = {
+    ("ours", "exponential"): lambda: ours("exponential"),
+    ("ours", "counts only"): counts_only,
+    ("ours", "mixed"): lambda: ours("exponential", PAPER, 0.8),
+    ("ours", "deterministic"): lambda: ours("deterministic"),
+    ("ours", "lognormal"): lambda: ours("lognormal"),
+    ("ours", "pareto"): lambda: ours("pareto"),
+    ("C++", "exponential"): lambda: priority_queue.run("exponential", 5_000_000, 7),
+    ("C++", "mixed"): lambda: priority_queue.run_mixed("exponential", 5_000_000, 7),
+    ("C++", "deterministic"): lambda: priority_queue.run("deterministic", 5_000_000, 7),
+    ("C++", "lognormal"): lambda: priority_queue.run("lognormal", 5_000_000, 7),
+    ("C++", "pareto"): lambda: priority_queue.run("pareto", 5_000_000, 7),
+    ("LINE", "exponential"): lambda: with_line.run("exponential", 2_000_000, 7),
+    ("LINE", "deterministic"): lambda: with_line.run("deterministic", 2_000_000, 7),
+    ("LINE", "lognormal"): lambda: with_line.run("lognormal", 2_000_000, 7),
+    ("SimPy", "exponential"): lambda: with_simpy.run("exponential", 300_000, 7),
+    ("Ciw", "exponential"): lambda: with_ciw.run("exponential", 20_000, 7),
+}
+# What to beat, by how much: (law of ours, peer, law of the peer, factor).
+TARGETS = [
+    ("exponential", "LINE", "exponential", 60),
+    ("exponential", "C++", "exponential", 7),
+    ("mixed", "LINE", "exponential", 60),
+    ("mixed", "C++", "mixed", 7),
+    ("counts only", "LINE", "exponential", 100),
+    ("counts only", "C++", "exponential", 10),
+    ("deterministic", "LINE", "deterministic", 10),
+    ("deterministic", "C++", "deterministic", 1.5),
+    ("lognormal", "LINE", "lognormal", 10),
+    ("lognormal", "C++", "lognormal", 1.5),
+    ("pareto", "LINE", "exponential", 7),
+]
+
+
+def peers() -> list[Row]:
+    """Run everything in turn, several times, and keep the best of each."""
+    best: dict[tuple[str, str], PeerResult] = {}
+    for _ in range(ROUNDS):
+        for key, run in RUNS.items():
+            found = run()
+            if key not in best or found.arrivals_per_second > best[key].arrivals_per_second:
+                best[key] = found
+    rows = [
+        Row(
+            f"{result.name}, {law}",
+            f"{result.arrivals_per_second / 1e6:.3g} M arrivals/s, blocking {result.blocking:.5f}",
+            f"blocking {EXACT:.6f}" if law != "mixed" else "",
+        )
+        for (_, law), result in best.items()
+    ]
+    for law, peer, peer_law, factor in TARGETS:
+        times = best["ours", law].arrivals_per_second / best[peer, peer_law].arrivals_per_second
+        rows.append(
+            Row(f"{law}: times {peer} ({peer_law})", f"{times:.3g}", f"{factor:g}", times >= factor)
+        )
+    return rows
+
+
+def wall(function: object) -> float:
+    """Return the least wall-clock seconds of three runs."""
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        function()  # type: ignore[operator]
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
+
+
+def scaling() -> list[Row]:
+    """Threads, cluster sizes, many widths, memory, and the wait at the command line."""
+    rows = []
+    for law, jobs, replications in (("exponential", 1_000_000, 128), ("lognormal", 400_000, 32)):
+        options = {"jobs": jobs, "replications": replications, "seed": 1, "warmup": 0.0}
+        one, two = (
+            wall(lambda t=threads, o=options, m=law: simulate(workload(m), N, threads=t, **o))
+            for threads in (1, 2)
+        )
+        rows.append(
+            Row(f"two threads against one, {law}", f"{one / two:.2f}", "1.8", one / two >= 1.8)
+        )
+    for law, most in (("exponential", 3.0), ("lognormal", 6.0)):
+        small, large = (_cost(law, n) for n in (1000, 1_000_000))
+        rows.append(
+            Row(
+                f"cost of an arrival at n = 1,000,000 against 1,000, {law}",
+                f"{large / small:.2f}",
+                f"at most {most:g}",
+                large / small <= most,
+            )
+        )
+    for law in ("exponential", "lognormal"):
+        wide = Workload(
+            (
+                JobClass(
+                    "jobs",
+                    1.5,
+                    SpeedUp.amdahl(0.999, 1024),
+                    mean_size=400.0,
+                    size=SizeLaw.parse(SPELLED[law]),
+                ),
+            )
+        )
+        answer = simulate(wide, 5000, Greedy(), jobs=300_000, replications=4, threads=1, seed=1)
+        speed = answer.arrivals_per_second
+        rows.append(
+            Row(
+                f"d = 1,024, {law}, {answer.kernel}",
+                f"{speed / 1e6:.3g} M arrivals/s",
+                "10 M",
+                speed >= 10e6,
+            )
+        )
+    return [*rows, _memory(), _wait()]
+
+
+def _cost(law: str, n: int) -> float:
+    load = 1 - 0.1 / n**0.5
+    options = {"jobs": 2_000_000, "replications": 32 if law == "exponential" else 2}
+    best = max(
+        simulate(
+            workload(law, load=load, n=n), n, threads=1, seed=1, warmup=0.0, **options
+        ).arrivals_per_second
+        for _ in range(2)
+    )
+    return 1 / best
+
+
+def _memory() -> Row:
+    code = (
+        "import resource\nfrom moldable import *\n"
+        "w = Workload((JobClass('a', 999000.0, SpeedUp([1, 1.8]), size=Lognormal(1.0)),))\n"
+        "simulate(w, 1000000, jobs=3000000, replications=2, seed=1, warmup=0.0)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = float(run.stdout)
+    return Row(
+        "memory at n = 1,000,000, widths 1 and 2, lognormal",
+        f"{found:.0f} MB",
+        "300 MB",
+        found <= 300,
+    )
+
+
+def _wait() -> Row:
+    program = str(Path(sys.executable).with_name("moldable"))
+    words = [
+        "simulate",
+        "--servers",
+        "4000",
+        "--regime",
+        "1/2,0.1",
+        "--speedup",
+        "linear:5",
+        "--precision",
+        "0.01",
+    ]
+    spent = wall(lambda: subprocess.run([program, *words], stdout=subprocess.DEVNULL, check=True))
+    return Row(
+        "moldable simulate to 1 % at n = 4000, once compiled", f"{spent:.2f} s", "5 s", spent <= 5
+    )

@@ -1,0 +1,60 @@
+"""Blocks of draws: planned numbers go where they should, and laws are what they claim."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from moldable import Deterministic, Exponential, Lognormal, Pareto
+from moldable.kernels import draws
+from moldable.simulation.feed import _fast_law
+
+
+class Script:
+    """A generator that returns what it is told to."""
+
+    def __init__(self, exponentials, normals, uniforms):
+        self.lists = [iter(exponentials), iter(normals), iter(uniforms)]
+
+    def standard_exponential(self):
+        return next(self.lists[0])
+
+    def standard_normal(self):
+        return next(self.lists[1])
+
+    def random(self):
+        return next(self.lists[2])
+
+
+def test_scripted_draws_land_in_their_places():
+    times, sizes, picks = np.empty(3), np.empty(3), np.empty(3)
+    script = Script([1.0, 0.5, 2.0], [0.0, 1.0, -1.0], [0.1, 0.2, 0.3])
+    last = draws.draw_block.py_func(
+        script, times, sizes, picks, 10.0, 2.0, draws.LOGNORMAL, 0.5, 0.25
+    )
+    assert times.tolist() == [12.0, 13.0, 17.0]
+    assert last == 17.0
+    assert sizes == pytest.approx([math.exp(0.5), math.exp(0.75), math.exp(0.25)])
+    assert picks.tolist() == [0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize("law", [Exponential(), Deterministic(), Lognormal(1.3), Pareto(1.7)])
+def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law):
+    drawn = []
+    for function in (draws.draw_block, draws.draw_block.py_func):
+        rng = np.random.Generator(np.random.SFC64(3))
+        times, sizes, picks = np.empty(20_000), np.empty(20_000), np.empty(10)
+        function(rng, times, sizes, picks, 0.0, 0.5, *_fast_law(law))
+        drawn.append((times, sizes, picks))
+    for one, other in zip(*drawn, strict=True):
+        assert one.tobytes() == other.tobytes()
+    times, sizes, _ = drawn[0]
+    assert times[-1] / times.size == pytest.approx(0.5, rel=0.05)
+    if isinstance(law, Deterministic):
+        assert np.all(sizes == 1)
+    else:
+        assert kstest(sizes, law.cdf).pvalue > 1e-4
+        assert kstest(sizes * 1.05, law.cdf).pvalue < 1e-4
