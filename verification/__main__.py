@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import sys
 
-from verification import division_against_highs, optimum_against_highs
+from verification import (
+    division_against_highs,
+    kernels_agree,
+    optimum_against_highs,
+    paper_pareto_column,
+    simulation_against_erlang,
+)
 
-EXPERIMENTS = (optimum_against_highs, division_against_highs)
+EXPERIMENTS = (
+    optimum_against_highs,
+    division_against_highs,
+    simulation_against_erlang,
+    kernels_agree,
+    paper_pareto_column,
+)
 
 
 def main() -> int:

@@ -51,22 +51,40 @@ def walk(system, jobs, seed, function=bucket_ring, spread=1.0):
 def check(model, times, state, granted, blocked, twin):
     decisions, idle, running = twin
     now = times[-1]
-    jobs = state.running(now)
-    # What is kept is a lower bound; with the jobs that have left since it is exact.
-    left = np.setdiff1d(state.present(), jobs)
-    found = state.idle + np.bincount(
-        model.pool_of_kind[state.kind[left]], model.widths[state.kind[left]], state.idle.size
-    )
+    hanging = jobs_in(state)
+    # What is kept is a lower bound of the idle servers; with the jobs that have left it is exact.
+    found = state.idle.copy()
+    for departure, kind in hanging:
+        if departure <= now:
+            found[model.pool_of_kind[kind]] += model.widths[kind]
     running = [job for job in running if job[0] > now]
-    for departed in set(twin[2]) - set(running):
-        pool, width = model.pool_of_kind[departed[1]], model.widths[departed[1]]
-        idle[pool] += width
+    for _, kind in set(twin[2]) - set(running):
+        idle[model.pool_of_kind[kind]] += model.widths[kind]
     assert found.tolist() == idle
     counted = [decisions.count(kind) for kind in range(granted.size)]
     assert granted.tolist() == counted
     assert blocked.sum() == decisions.count(None)
-    ours = sorted(zip(state.departure[jobs].tolist(), state.kind[jobs].tolist(), strict=True))
-    assert ours == sorted(running)
+    assert sorted(job for job in hanging if job[0] > now) == sorted(running)
+    ring = state.survey(granted.size, now, -1.0)
+    assert ring.held.tolist() == [
+        sum(k == kind for _, k in hanging) for kind in range(granted.size)
+    ]
+    left = [sum(t - now for t, k in running if k == kind) for kind in range(granted.size)]
+    assert ring.left == pytest.approx(left)
+    assert ring.young.tolist() == [
+        sum(k == kind for _, k in running) for kind in range(granted.size)
+    ]
+
+
+def jobs_in(state):
+    """Walk the lists of the ring."""
+    found = []
+    for head in state.heads.tolist():
+        job = head
+        while job >= 0:
+            found.append((float(state.departure[job]), int(state.kind[job])))
+            job = int(state.following[job])
+    return found
 
 
 @settings(max_examples=60)

@@ -20,6 +20,8 @@ from moldable.simulation.plan import Plan, Tallies, joined
 from moldable.simulation.start import initial_counts
 from moldable.simulation.system import System
 
+CHUNK: Final = 1 << 16
+"""Jobs put into the ring at once when a replication begins."""
 TURN: Final = 2.0
 """Mean execution times that the ring spans in one turn."""
 
@@ -156,14 +158,13 @@ class _State:
             self.idle,
         )
 
-    def put(self, model: RingModel, kinds: Ints, durations: Floats) -> None:
-        """Let jobs run from time 0 on."""
+    def put(self, model: RingModel, kind: int, durations: Floats) -> None:
+        """Let jobs of one kind run from time 0 on."""
         from moldable.kernels.bucket_ring import hang
 
-        hang(
-            kinds,
+        held = hang(
+            kind,
             durations,
-            model.pool_of_kind,
             model.widths,
             self.heads,
             self.following,
@@ -171,19 +172,46 @@ class _State:
             self.kind,
             self.free,
             self.cursors,
-            self.idle,
         )
+        self.idle[model.pool_of_kind[kind]] -= held
 
-    def present(self) -> Ints:
-        """Return the jobs whose departure has not been looked up yet."""
-        there = np.ones(self.free.size, dtype=np.bool_)
-        there[self.free[: self.cursors[1]]] = False
-        return np.flatnonzero(there)
+    def survey(self, kinds: int, now: float, since: float) -> _Survey:
+        """Look at every job that hangs in the ring."""
+        from moldable.kernels.bucket_ring import survey
 
-    def running(self, now: float) -> Ints:
-        """Return the jobs in the system."""
-        jobs = self.present()
-        return jobs[self.departure[jobs] > now]
+        held, young = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
+        found = _Survey(held, np.zeros(kinds), young, np.zeros(kinds))
+        survey(
+            now,
+            since,
+            self.heads,
+            self.following,
+            self.departure,
+            self.duration,
+            self.kind,
+            found.held,
+            found.left,
+            found.young,
+            found.young_time,
+        )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Survey:
+    """What hangs in the ring, by kind.
+
+    Attributes:
+        held: jobs whose departure has not been looked up.
+        left: time that those in the system still need.
+        young: those among them that arrived after a given time, if run times are kept.
+        young_time: their whole run time.
+    """
+
+    held: Ints
+    left: Floats
+    young: Ints
+    young_time: Floats
 
 
 def _run_one(plan: Plan, model: RingModel, replication: int) -> Tallies:
@@ -191,8 +219,7 @@ def _run_one(plan: Plan, model: RingModel, replication: int) -> Tallies:
 
     rng = np.random.Generator(np.random.SFC64(plan.seeds(replication, 0)))
     state = _State.fresh(model, durations=plan.finished)
-    kinds = np.repeat(np.arange(model.widths.size), initial_counts(plan.system, plan.start, rng))
-    state.put(model, kinds, _residuals(plan.system, model.scales, kinds, rng))
+    _let_run(plan, model, state, rng)
     feed = Feed(plan.system, rng, scale=model.buckets_per_time, draws=model.draws)
     tallies = Tallies.empty(plan, (replication,))
     spent = 0.0
@@ -216,17 +243,19 @@ def _run_one(plan: Plan, model: RingModel, replication: int) -> Tallies:
         let_arrive(feed.next(plan.jobs), batch)
         tallies.arrived[batch, 0] = feed.arrived - before
         window.close(tallies, batch, feed.now, plan.system.kind_class)
-    _refuse_lost_servers(model, state)
+    _refuse_lost_servers(model, state, feed.now)
     return dataclasses.replace(tallies, seconds=spent + feed.seconds)
 
 
-def _residuals(system: System, scales: Floats, kinds: Ints, rng: np.random.Generator) -> Floats:
-    durations = np.empty(kinds.size)
-    for j, job_class in enumerate(system.workload.classes):
-        own = system.kind_class[kinds] == j
-        left = job_class.size.sample_residual(rng, int(own.sum()))
-        durations[own] = left * scales[kinds[own]]
-    return durations
+def _let_run(plan: Plan, model: RingModel, state: _State, rng: np.random.Generator) -> None:
+    """Put the first jobs into the ring, a few at a time: a large cluster holds many."""
+    system = plan.system
+    counts = initial_counts(system, plan.start, rng)
+    for kind, count in enumerate(counts.tolist()):
+        law = system.workload.classes[system.kind_class[kind]].size
+        for begin in range(0, count, CHUNK):
+            left = law.sample_residual(rng, min(CHUNK, count - begin))
+            state.put(model, kind, left * model.scales[kind])
 
 
 class _Window:
@@ -238,38 +267,28 @@ class _Window:
 
     def __init__(self, state: _State, model: RingModel, now: float) -> None:
         self.state, self.model, self.opened = state, model, now
-        self.left_before = self._left(now)
-
-    def _left(self, now: float) -> Floats:
-        jobs = self.state.running(now)
-        left = self.state.departure[jobs] - now
-        total = np.bincount(self.state.kind[jobs], left, self.model.widths.size)
-        return total.astype(np.float64)  # no jobs at all would be counted in whole numbers
+        self.left_before = state.survey(model.widths.size, now, now).left
 
     def close(self, tallies: Tallies, batch: int, now: float, kind_class: Ints) -> None:
         """Write the averages of the window, and the jobs that began and ended within it."""
         lasted = now - self.opened
         per_time = self.model.buckets_per_time
-        spent = tallies.booked[batch, 0] + self.left_before - self._left(now)
+        ring = self.state.survey(self.model.widths.size, now, self.opened)
+        spent = tallies.booked[batch, 0] + self.left_before - ring.left
         tallies.mean_jobs[batch, 0] = spent / lasted if lasted > 0.0 else 0.0
         tallies.time[batch, 0] = lasted / per_time
         tallies.booked[batch, 0] /= per_time
-        if not self.state.duration.size:
-            tallies.finished_jobs[batch, 0] = tallies.finished_time[batch, 0] = np.nan
-            return
-        jobs = self.state.running(now)
-        jobs = jobs[self.state.departure[jobs] - self.state.duration[jobs] > self.opened]
-        owner = kind_class[self.state.kind[jobs]]
+        finished = tallies.granted[batch, 0] - ring.young
+        time_of_those = tallies.booked[batch, 0] - ring.young_time / per_time
         for j in range(tallies.arrived.shape[-1]):
-            own, running = kind_class == j, jobs[owner == j]
-            booked = tallies.booked[batch, 0, own].sum()
-            unfinished = self.state.duration[running].sum() / per_time
-            tallies.finished_jobs[batch, 0, j] = tallies.granted[batch, 0, own].sum() - running.size
-            tallies.finished_time[batch, 0, j] = booked - unfinished
+            own = kind_class == j
+            known = bool(self.state.duration.size)
+            tallies.finished_jobs[batch, 0, j] = finished[own].sum() if known else np.nan
+            tallies.finished_time[batch, 0, j] = time_of_those[own].sum() if known else np.nan
 
 
-def _refuse_lost_servers(model: RingModel, state: _State) -> None:
-    kinds = state.kind[state.present()]
-    held = np.bincount(model.pool_of_kind[kinds], model.widths[kinds], model.pools.size)
-    if not np.array_equal(held + state.idle, model.pools):
+def _refuse_lost_servers(model: RingModel, state: _State, now: float) -> None:
+    held = state.survey(model.widths.size, now, now).held * model.widths
+    pools = np.bincount(model.pool_of_kind, held, model.pools.size)
+    if not np.array_equal(pools + state.idle, model.pools):
         raise SimulationError("servers were not conserved: this is a bug, please report it")
