@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -91,6 +93,8 @@ def test_workloads_are_simulated_by_class(run):
         ((*PAPER, "--policy", "greedy-p:x"), "'x' is not a load"),
         ((*PAPER, "--policy", "greedy-p:1.5"), "busy servers"),
         ((*PAPER, "--start", "ful"), "start 'ful' is unknown"),
+        ((*PAPER, "--start", "3=x"), "'3=x' is not width=count"),
+        ((*PAPER, "--start", "3=100"), "need 300 servers"),
         ((*PAPER, "--estimator", "x"), "estimator 'x' is unknown"),
         ((*PAPER, "--precision", "-1"), "precision=-1"),
         ((*PAPER, "--threads", "0"), "threads=0"),
@@ -107,3 +111,29 @@ def test_bad_input_is_explained_and_ends_with_2(run, arguments, message):
     assert message in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
+
+
+def test_compilation_is_announced_and_kept(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    first = run("simulate", *PAPER, *QUICK, "--start", "3=10")
+    assert first.returncode == 0
+    assert "start given" in first.stdout
+    assert "compiling for this kind of system; it is kept on disk for next time" in first.stderr
+    assert "compiling" not in run("simulate", *PAPER, *QUICK).stderr
+
+
+def test_a_terminal_sees_progress_and_a_pipe_does_not(run):
+    code = (
+        "import pty, subprocess, sys, os\n"
+        "master, slave = pty.openpty()\n"
+        "words = [os.path.join(os.path.dirname(sys.executable), 'moldable'), *sys.argv[1:]]\n"
+        "done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=slave)\n"
+        "os.close(slave)\nshown = os.read(master, 100000).decode()\n"
+        "print(done.returncode, 'replications' in shown, '/s' in shown)"
+    )
+    words = ["simulate", *PAPER, "--size", "deterministic", "--jobs", "1e5", "--seed", "1"]
+    on_terminal = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
+    )
+    assert on_terminal.stdout.split() == ["0", "True", "True"]
+    assert run(*words).stderr == ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,19 @@ def note(text: str) -> None:
     sys.stderr.write(f"moldable: note: {text}\n")
 
 
+def show_log() -> None:
+    """Let what the library has to say while it works appear as notes."""
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            note(record.getMessage())
+
+    log = logging.getLogger("moldable")
+    log.handlers = [Notes()]
+    log.setLevel(logging.INFO)
+    log.propagate = False
+
+
 @contextmanager
 def progress_bar(unit: str) -> Iterator[Callable[[int, int], None] | None]:
     """Show a bar with rate and remaining time on a terminal, and nothing when piped."""
@@ -38,18 +53,20 @@ def progress_bar(unit: str) -> Iterator[Callable[[int, int], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
+    columns: tuple[Any, ...] = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-        TextColumn("{task.speed:.3g}/s"),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{unit} (the first run compiles once)", total=1.0)
+        task = bar.add_task(unit, total=1.0, rate="")
+        began = time.monotonic()
 
         def report(done: int, planned: int) -> None:
-            bar.update(task, completed=done, total=planned, description=unit)
+            rate = done / max(time.monotonic() - began, 1e-9)
+            bar.update(task, completed=done, total=planned, rate=f"{rate:.3g}/s")
 
         yield report
 

@@ -23,6 +23,7 @@ from moldable.errors import InputError
 
 if TYPE_CHECKING:
     from moldable.policies.policy_table import Policy
+    from moldable.simulation.start import Start
     from moldable.workload import Workload
 
 POLICIES = ("greedy-p", "greedy")
@@ -56,10 +57,17 @@ def simulate(
     ] = 20,
     warmup: Annotated[
         float | None,
-        typer.Option("--warmup", metavar="T", help="Time not counted; by default a pilot decides."),
+        typer.Option(
+            "--warmup", metavar="T", help="Mean sizes not counted; by default a pilot decides."
+        ),
     ] = None,
     start: Annotated[
-        str, typer.Option("--start", metavar="STATE", help="equilibrium or empty.")
+        str,
+        typer.Option(
+            "--start",
+            metavar="STATE",
+            help="equilibrium, empty, or jobs of each width: 3=100,4=40.",
+        ),
     ] = "equilibrium",
     estimator: Annotated[
         str,
@@ -97,6 +105,7 @@ def simulate(
     """
     from moldable.simulation.simulate import simulate as run
 
+    output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)
     system = _with_size(system, size)
     chosen = read_policy(policy, system, n)
@@ -108,7 +117,7 @@ def simulate(
             jobs=None if jobs is None else _whole(jobs, "--jobs"),
             replications=replications,
             warmup=warmup,
-            start=start,
+            start=read_start(start),
             estimator=estimator,
             precision=precision,
             max_jobs=_whole(max_jobs, "--max-jobs"),
@@ -146,6 +155,22 @@ def read_policy(text: str, workload: Workload, servers: int) -> Policy | None:
             f"policy {text!r}: {parameter!r} is not a load; write greedy-p:0.85"
         ) from None
     return greedy_p(workload, servers, design_load)
+
+
+def read_start(text: str) -> Start:
+    """Read the name of a start, or width=count pairs of the first class."""
+    if "=" not in text:
+        return text
+    counts: dict[int, int] = {}
+    for part in text.split(","):
+        width, _, count = part.partition("=")
+        try:
+            counts[int(width)] = int(count)
+        except ValueError:
+            raise InputError(
+                f"start {text!r}: {part!r} is not width=count, such as 3=100"
+            ) from None
+    return counts
 
 
 def _with_size(workload: Workload, text: str | None) -> Workload:

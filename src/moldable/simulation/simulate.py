@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
 import os
 import platform
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
 from importlib.metadata import version
@@ -36,6 +38,9 @@ ABSOLUTE: Final = 1e-4
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
 GROWTH: Final = 4
+PATIENCE: Final = 1.0
+"""Seconds after which a compilation is worth a word."""
+LOG: Final = logging.getLogger("moldable")
 
 Progress = Callable[[int, int], None]
 
@@ -69,7 +74,8 @@ def simulate(
         jobs: arrivals to count in each replication, by default a million (half of it with a
             precision). The chain kernel counts a fixed time in which so many are expected.
         replications: independent runs; their spread gives the intervals.
-        warmup: time at the start that is not counted; chosen by a pilot if not given.
+        warmup: time at the start that is not counted, in mean sizes; chosen by a pilot if not
+            given.
         start: "equilibrium", "empty", or jobs of each width, {width: count} or
             {(class, width): count}.
         estimator: of the mean execution time. "assigned": mean size / speed-up of the granted
@@ -118,12 +124,19 @@ def simulate(
 def compile_kernel(plan: Plan, kernel: str) -> None:
     """Compile the kernel, or load it from the cache, by running next to nothing."""
     tiny = dataclasses.replace(plan, start="empty", warmup=0.0, jobs=1, batches=1)
-    RUNNERS[kernel](tiny, (0,))
+    patience = threading.Timer(
+        PATIENCE, LOG.info, ["compiling for this kind of system; it is kept on disk for next time"]
+    )
+    patience.start()
+    try:
+        RUNNERS[kernel](tiny, (0,))
+    finally:
+        patience.cancel()
 
 
 def _warmup(plan: Plan, kernel: str, asked: float | None) -> float:
     if asked is not None:
-        return asked
+        return asked * _mean_size(plan.system)
     listed = isinstance(plan.system.arrivals, ArrivalTimes)
     if listed or exactly_stationary(plan.system, plan.start):
         return 0.0
@@ -211,7 +224,6 @@ def _performance(
     running = estimates.mean_jobs(tallies, system, kinds)
     weights = tallies.time / tallies.time.sum()
     by_kind = (tallies.mean_jobs * weights[..., None]).sum(axis=(0, 1)) / system.servers
-    mean_size = sum(c.offered for c in system.workload.classes) / system.workload.arrival_rate
     return Performance(
         blocking=estimates.blocking(tallies, every, system),
         mean_execution_time=estimates.mean_time(tallies, every, system, estimator),
@@ -227,11 +239,16 @@ def _performance(
         seed=plan.seed,
         kernel=kernel,
         start=plan.start if isinstance(plan.start, str) else "given",
-        warmup=plan.warmup / mean_size,
+        warmup=plan.warmup / _mean_size(system),
         converged=converged,
         warnings=(*notes, *_warnings(plan, tallies, estimator)),
         provenance=_provenance(plan, tallies),
     )
+
+
+def _mean_size(system: System) -> float:
+    offered = sum(job_class.offered for job_class in system.workload.classes)
+    return offered / system.workload.arrival_rate
 
 
 def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
@@ -290,6 +307,6 @@ def _refuse_bad_numbers(
     if threads is not None and threads < 1:
         raise SimulationError(f"threads={threads} must be at least 1")
     if warmup is not None and not 0.0 <= warmup < math.inf:
-        raise SimulationError(f"warmup={warmup} must be finite and at least 0, in units of time")
+        raise SimulationError(f"warmup={warmup} must be finite and at least 0, in mean sizes")
     if precision is not None and not 0.0 < precision < 1.0:
         raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
