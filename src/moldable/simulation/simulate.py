@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import logging
 import math
 import os
@@ -123,6 +124,7 @@ def simulate(
 
 def compile_kernel(plan: Plan, kernel: str) -> None:
     """Compile the kernel, or load it from the cache, by running next to nothing."""
+    importlib.import_module("moldable.kernels.count_chain")  # numba's own import takes its time
     tiny = dataclasses.replace(plan, start="empty", warmup=0.0, jobs=1, batches=1)
     patience = threading.Timer(
         PATIENCE, LOG.info, ["compiling for this kind of system; it is kept on disk for next time"]
