@@ -12,6 +12,7 @@ from pathlib import Path
 from moldable.checks import LARGEST, SMALLEST, whole
 from moldable.errors import InputError, SpeedUpError
 from moldable.speedup import SpeedUp
+from moldable.text_files import read_text
 
 HEADERS = (["width", "time"], ["width", "speedup"])
 
@@ -37,19 +38,6 @@ def read_curve(path: Path | str) -> SpeedUp:
         return SpeedUp(dict(pairs))
     except SpeedUpError as error:
         raise InputError(f"{path}: {error}") from None
-
-
-def read_text(path: Path) -> str:
-    """Read a text file, or say in words why it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: byte {error.start} is not UTF-8 text; save the file as plain text"
-        ) from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path} cannot be read: {reason}; check the name and folder") from None
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:

@@ -16,10 +16,11 @@ from typing import Any, Final, TypeVar, final
 from moldable.checks import LARGEST, SMALLEST, whole
 from moldable.checks import number as to_number
 from moldable.errors import InputError, MoldableError, WorkloadError, nearest
-from moldable.inputs.curve_csv import read_curve, read_text
+from moldable.inputs.curve_csv import read_curve
 from moldable.inputs.spelling import MODELS, parse_speedup
 from moldable.sizes import SizeLaw
 from moldable.speedup import SpeedUp
+from moldable.text_files import read_text
 from moldable.workload import JobClass, Workload
 
 T = TypeVar("T")

@@ -6,13 +6,10 @@ import dataclasses
 import importlib
 import logging
 import math
-import os
-import platform
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
-from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -21,24 +18,22 @@ from moldable.errors import SimulationError
 from moldable.performance import Performance
 from moldable.policies.policy_table import Policy
 from moldable.simulation import estimates
-from moldable.simulation.plan import MAIN, Plan, Tallies, joined
+from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.replications import (
-    LANES,
     RUNNERS,
     Finished,
     choose_kernel,
     run_replications,
 )
+from moldable.simulation.rounds import Rounds
 from moldable.simulation.start import Start, exactly_stationary, initial_counts
+from moldable.simulation.summary import mean_size, performance
 from moldable.simulation.system import System, build_system
 from moldable.simulation.warmup import choose_warmup
 from moldable.workload import Workload
 
-ABSOLUTE: Final = 1e-4
-"""Half-width that is tight enough whatever the relative precision."""
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
-GROWTH: Final = 4
 PATIENCE: Final = 1.0
 """Seconds after which a compilation is worth a word."""
 LOG: Final = logging.getLogger("moldable")
@@ -116,10 +111,10 @@ def simulate(
             plan, kernel, chunk, threads=threads, executor=executor, progress=progress
         )
 
-    rounds = _Rounds(plan, kernel, estimator, precision, max_jobs, run)
+    rounds = Rounds(plan, kernel, estimator, precision, max_jobs, run)
     converged = rounds.until_enough(replications)
     assert rounds.gathered is not None  # noqa: S101 - a round has been run
-    return _performance(plan, kernel, rounds.gathered, estimator, rounds.notes, converged=converged)
+    return performance(plan, kernel, rounds.gathered, estimator, rounds.notes, converged=converged)
 
 
 def compile_kernel(plan: Plan, kernel: str) -> None:
@@ -138,151 +133,11 @@ def compile_kernel(plan: Plan, kernel: str) -> None:
 
 def _warmup(plan: Plan, kernel: str, asked: float | None) -> float:
     if asked is not None:
-        return asked * _mean_size(plan.system)
+        return asked * mean_size(plan.system)
     listed = isinstance(plan.system.arrivals, ArrivalTimes)
     if listed or exactly_stationary(plan.system, plan.start):
         return 0.0
     return choose_warmup(plan, RUNNERS[kernel])
-
-
-@dataclasses.dataclass
-class _Rounds:
-    """Rounds of replications, until they are enough."""
-
-    plan: Plan
-    kernel: str
-    estimator: str
-    precision: float | None
-    max_jobs: int
-    run: Callable[[range], Finished]
-    gathered: Tallies | None = None
-    notes: list[str] = dataclasses.field(default_factory=list)
-
-    def until_enough(self, replications: int) -> bool:
-        """Run one round, or as many as the precision needs; return whether it was reached."""
-        most = max(2, self.max_jobs // self.plan.jobs)
-        done, wanted = 0, replications
-        if self.precision is not None:
-            wanted = min(max(replications, LANES), most)
-        while True:
-            if not self._round(range(done, wanted)):
-                return False
-            if self.precision is None:
-                return True
-            excess = self._excess(self.precision)
-            if excess <= 1.0:
-                return True
-            if wanted >= most:
-                self.notes.append(
-                    f"max_jobs={self.max_jobs} was reached before the precision {self.precision:g}"
-                )
-                return False
-            done = wanted
-            needed = math.ceil(done * min(1.1 * excess**2, GROWTH) / LANES) * LANES
-            wanted = min(max(needed, done + LANES), most)
-
-    def _round(self, replications: range) -> bool:
-        finished = self.run(replications)
-        if finished.repeated:
-            self.notes.append(f"{finished.repeated} replications of lost workers were run again")
-        parts = [part for part in (self.gathered, finished.tallies) if part is not None]
-        if not parts:
-            raise KeyboardInterrupt
-        self.gathered = joined(parts)
-        if finished.interrupted:
-            count = len(self.gathered.replications)
-            self.notes.append(
-                f"interrupted: these are the {count} of {replications.stop} replications finished"
-            )
-        return not finished.interrupted
-
-    def _excess(self, precision: float) -> float:
-        """Return how many times too wide the wider interval is."""
-        system, tallies = self.plan.system, self.gathered
-        assert tallies is not None  # noqa: S101 - a round has been run
-        every = np.ones(len(system.workload.classes), dtype=np.bool_)
-        pair = (
-            estimates.blocking(tallies, every, system),
-            estimates.mean_time(tallies, every, system, self.estimator),
-        )
-        return max(e.half_width / max(precision * abs(e.value), ABSOLUTE) for e in pair)
-
-
-def _performance(
-    plan: Plan,
-    kernel: str,
-    tallies: Tallies,
-    estimator: str,
-    notes: list[str],
-    *,
-    converged: bool,
-) -> Performance:
-    system = plan.system
-    accepted = tallies.granted.sum()
-    if accepted + tallies.blocked.sum() != tallies.arrived.sum():
-        raise SimulationError("arrivals were not all accounted for: a bug, please report it")
-    every = np.ones(len(system.workload.classes), dtype=np.bool_)
-    kinds = np.ones(system.kind_width.size, dtype=np.bool_)
-    running = estimates.mean_jobs(tallies, system, kinds)
-    weights = tallies.time / tallies.time.sum()
-    by_kind = (tallies.mean_jobs * weights[..., None]).sum(axis=(0, 1)) / system.servers
-    return Performance(
-        blocking=estimates.blocking(tallies, every, system),
-        mean_execution_time=estimates.mean_time(tallies, every, system, estimator),
-        estimator=estimator,
-        quantiles=estimates.quantiles(tallies, system),
-        width_shares=estimates.width_shares(tallies, system, kinds),
-        mean_jobs=running,
-        busy_fraction=math.fsum(width * jobs for width, jobs in running.items()),
-        departure_rate=float(by_kind @ (1.0 / system.kind_scale)),
-        classes=estimates.by_class(tallies, system, estimator),
-        arrivals=int(tallies.arrived.sum()),
-        arrivals_per_second=float(tallies.arrived.sum()) / max(tallies.seconds, 1e-9),
-        seed=plan.seed,
-        kernel=kernel,
-        start=plan.start if isinstance(plan.start, str) else "given",
-        warmup=plan.warmup / _mean_size(system),
-        converged=converged,
-        warnings=(*notes, *_warnings(plan, tallies, estimator)),
-        provenance=_provenance(plan, tallies),
-    )
-
-
-def _mean_size(system: System) -> float:
-    offered = sum(job_class.offered for job_class in system.workload.classes)
-    return offered / system.workload.arrival_rate
-
-
-def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
-    found = estimates.identities(tallies, plan.system) if plan.start != "empty" else []
-    laws = [job_class.size for job_class in plan.system.workload.classes]
-    if estimator != "assigned" and any(math.isinf(law.variance) for law in laws):
-        found.append(
-            f"sizes without a variance: the {estimator!r} mean time has no normal interval; "
-            f"use the 'assigned' estimator"
-        )
-    if estimator == "completed_only":
-        found.append("counting only jobs that finished in time favours short ones: a biased mean")
-    if len(tallies.replications) < 2:  # noqa: PLR2004 - a spread needs two
-        found.append("one replication gives no interval; ask for more")
-    return found
-
-
-def _provenance(plan: Plan, tallies: Tallies) -> dict[str, Any]:
-    return {
-        "moldable": version("moldable"),
-        "numpy": version("numpy"),
-        "numba": version("numba"),
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "policy": plan.system.policy_name,
-        "servers": plan.system.servers,
-        "pools": list(plan.system.pools),
-        "jobs": plan.jobs,
-        "replications": len(tallies.replications),
-        "sizes": [str(job_class.size) for job_class in plan.system.workload.classes],
-        "seed": plan.seed,
-    }
 
 
 def _refuse_bad_labels(system: System) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from moldable.errors import InputError, SizeLawError
 from moldable.hull import Floats
 from moldable.sizes.law import SizeLaw, size_biased
+from moldable.text_files import read_text
 
 
 @final
@@ -111,15 +112,7 @@ def _measured(sizes: Iterable[float] | Floats) -> Floats:
 
 
 def _read_sizes(path: Path) -> list[float]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: byte {error.start} is not UTF-8 text; save the file as plain text"
-        ) from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path} cannot be read: {reason}; check the name and folder") from None
+    text = read_text(path)
     lines = ((n, line.partition("#")[0].strip()) for n, line in enumerate(text.splitlines(), 1))
     rows = [(n, content) for n, content in lines if content]
     if rows and rows[0][1].strip('"').lower() == "size":
