@@ -33,11 +33,13 @@ class SizeLaw(ABC):
 
     Attributes:
         name: what the law is called in text.
+        mean: of every law here.
     """
 
     __slots__ = ()
 
     name: ClassVar[str]
+    mean: ClassVar[float] = 1.0
 
     @staticmethod
     def parse(text: str, folder: Path = Path()) -> SizeLaw:
