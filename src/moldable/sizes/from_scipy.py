@@ -42,14 +42,14 @@ class FromScipy(SizeLaw):
 
     Attributes:
         frozen: as given.
-        mean: its mean, by which sizes are divided.
+        own_mean: its mean, by which sizes are divided.
         quantiles: by which laws are compared.
     """
 
     name: ClassVar[str] = "scipy"
 
     frozen: Any
-    mean: float
+    own_mean: float
     quantiles: tuple[float, ...] = field(repr=False)
 
     def __init__(self, frozen: Any) -> None:
@@ -60,7 +60,7 @@ class FromScipy(SizeLaw):
             )
         mean = _mean(frozen)
         object.__setattr__(self, "frozen", frozen)
-        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "own_mean", mean)
         quantiles = np.concatenate((frozen.ppf(LEVELS), frozen.isf(LEVELS[::-1])))
         object.__setattr__(self, "quantiles", tuple((quantiles / mean).tolist()))
 
@@ -72,19 +72,19 @@ class FromScipy(SizeLaw):
 
     @property
     def variance(self) -> float:
-        variance = float(self.frozen.var()) / self.mean**2
+        variance = float(self.frozen.var()) / self.own_mean**2
         # A positive law with a mean has a variance, if only an infinite one.
         return variance if math.isfinite(variance) else math.inf
 
     def sample(self, rng: np.random.Generator, count: int) -> Floats:
         sizes = np.asarray(self.frozen.rvs(size=count, random_state=rng), dtype=np.float64)
-        return sizes / self.mean
+        return sizes / self.own_mean
 
     def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
         return self._residual.invert(rng.random(count))
 
     def cdf(self, x: ArrayLike) -> Floats:
-        return np.asarray(self.frozen.cdf(non_negative(x) * self.mean), dtype=np.float64)
+        return np.asarray(self.frozen.cdf(non_negative(x) * self.own_mean), dtype=np.float64)
 
     @cached_property
     def _residual(self) -> ResidualTable:
@@ -98,11 +98,11 @@ class FromScipy(SizeLaw):
         return table
 
     def _survival(self, x: Floats) -> Floats:
-        return np.asarray(self.frozen.sf(x * self.mean), dtype=np.float64)
+        return np.asarray(self.frozen.sf(x * self.own_mean), dtype=np.float64)
 
     def _first_grid(self) -> Floats:
         """Return 0, the quantiles, and doublings until the tail is negligible."""
-        end = float(self.frozen.support()[1]) / self.mean
+        end = float(self.frozen.support()[1]) / self.own_mean
         inner = [q for q in self.quantiles if 0.0 < q < end]
         points = np.unique([0.0, *inner, *([end] if math.isfinite(end) else [])])
         while not math.isfinite(end) and points[-1] < 1e300:  # noqa: PLR2004
