@@ -122,8 +122,9 @@ class ArrivalTimes(Arrivals):
     """A given list of arrival times, the same in every replication.
 
     Args:
-        times: ascending, from 0 on.
-        classes: the class of each arrival as its position in the workload; all 0 by default.
+        times: ascending; the first arrival begins the run, whatever its time.
+        classes: the class of each arrival as its position in the workload; by default drawn from
+            the classes' rates.
     """
 
     times: Sequence[float] | Floats
@@ -133,10 +134,8 @@ class ArrivalTimes(Arrivals):
         times = np.array(self.times, dtype=np.float64)
         if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
             raise WorkloadError("arrival times must be a list of at least one finite number")
-        if times[0] < 0.0 or np.any(np.diff(times) < 0.0):
-            raise WorkloadError(
-                "arrival times must be ascending and start at 0 or later; sort them"
-            )
+        if np.any(np.diff(times) < 0.0):
+            raise WorkloadError("arrival times must be ascending; sort them")
         object.__setattr__(self, "times", times)
         if self.classes is not None:
             classes = np.array(self.classes, dtype=np.int64)
@@ -151,7 +150,8 @@ class ArrivalTimes(Arrivals):
         scale: float = 1.0,
     ) -> ArrivalStream:
         """Begin at the first time."""
-        return _Listed(np.asarray(self.times) * scale)
+        times = np.asarray(self.times)
+        return _Listed((times - times[0]) * scale)
 
     @property
     def labels(self) -> Ints | None:

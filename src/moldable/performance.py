@@ -35,6 +35,8 @@ class Estimate:
     def __str__(self) -> str:
         """Write no more digits than the interval supports."""
         half = self.half_width
+        if math.isnan(self.value):
+            return "unknown"
         if not math.isfinite(half):
             return f"{self.value:.4g}"
         if half <= NOISE * abs(self.value):
@@ -124,7 +126,7 @@ class Performance:
             **_estimate("blocking", self.blocking),
             **_estimate("mean_execution_time", self.mean_execution_time),
             "estimator": self.estimator,
-            "quantiles": {f"{level:g}": value for level, value in self.quantiles.items()},
+            "quantiles": {f"{level:g}": _finite(value) for level, value in self.quantiles.items()},
             "width_shares": _by_width(self.width_shares),
             "mean_jobs": _by_width(self.mean_jobs),
             "busy_fraction": self.busy_fraction,
@@ -144,7 +146,12 @@ class Performance:
 
 def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:
     interval = None if estimate.interval is None else list(estimate.interval)
-    return {name: estimate.value, f"{name}_interval": interval}
+    return {name: _finite(estimate.value), f"{name}_interval": interval}
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no word for what is not a number."""
+    return value if math.isfinite(value) else None
 
 
 def _by_width(values: Mapping[int, float]) -> dict[str, float]:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
+from pathlib import Path
 
 import pytest
 
@@ -43,7 +48,7 @@ def test_json_is_one_object_with_the_promised_keys(run):
     low, high = answer["blocking_interval"]
     assert low < answer["blocking"] < high
     assert answer["seed"] == 1
-    assert answer["arrivals"] == pytest.approx(200_000, rel=0.02)
+    assert answer["arrivals"] == pytest.approx(640_000, rel=0.02)
 
 
 def test_plain_output_has_error_bars_and_the_seed(run):
@@ -93,6 +98,8 @@ def test_workloads_are_simulated_by_class(run):
         ((*PAPER, "--policy", "greedy-p:1.5"), "busy servers"),
         ((*PAPER, "--start", "ful"), "start 'ful' is unknown"),
         ((*PAPER, "--start", "3=x"), "'3=x' is not width=count"),
+        ((*PAPER, "--start", "3=1,3=2"), "width 3 is given twice"),
+        ((*PAPER, "--seed", "-1"), "seed=-1"),
         ((*PAPER, "--start", "3=100"), "need 300 servers"),
         ((*PAPER, "--estimator", "x"), "estimator 'x' is unknown"),
         ((*PAPER, "--precision", "-1"), "precision=-1"),
@@ -142,3 +149,41 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(run):
     )
     assert on_terminal.stdout.split() == ["0", "True", "True"]
     assert "replications" not in run(*words).stderr
+
+
+@pytest.mark.parametrize("greeting", [None, b"HTTP/1.0 400 Bad Request\r\n\r\n" * 3])
+def test_whatever_listens_but_is_no_scheduler_is_refused_in_time(run, greeting):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer():
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                if greeting:
+                    client.sendall(greeting)
+
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        began = time.monotonic()
+        result = run("simulate", *PAPER, *QUICK, "--dask", address)
+        assert time.monotonic() - began < 20
+    assert result.returncode == 2
+    assert f"no Dask scheduler answers at {address}" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_an_interrupted_command_says_so_and_ends_with_130():
+    command = [str(Path(sys.executable).with_name("moldable")), "simulate", *PAPER]
+    options = ["--size", "deterministic", "--jobs", "2e7", "--replications", "40", "--json"]
+    with subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(6)
+        process.send_signal(signal.SIGINT)
+        shown, notes = process.communicate(timeout=30)
+    assert process.returncode == 130
+    if shown:
+        assert "interrupted: these are the" in notes
+        assert json.loads(shown)["converged"] is False

@@ -19,7 +19,7 @@ def run(times, sizes, labels, picks, tables, pools, pool_of, kinds, running=()):
         idle[kinds[kind][0]] -= kinds[kind][1]
     granted = []
     for i, now in enumerate(times):
-        while departures and departures[0][0] < now:
+        while departures and departures[0][0] <= now:
             _, kind = heapq.heappop(departures)
             idle[kinds[kind][0]] += kinds[kind][1]
         label = labels[i] if len(labels) else 0

@@ -1,7 +1,7 @@
 """Simulations against exact answers, in standard errors, with the power of each test shown.
 
-Every test runs twice: as it is, where |z| must stay below 4, and with arrivals 1 % too frequent,
-where the same comparison must fail.
+Those against a published value run twice: as it is, where |z| must stay below 4, and with arrivals
+1 % too frequent, where the same comparison must fail.
 """
 
 from __future__ import annotations

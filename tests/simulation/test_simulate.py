@@ -15,17 +15,24 @@ from moldable import (
     ArrivalTimes,
     Deterministic,
     Greedy,
+    GreedyP,
     JobClass,
     Lognormal,
     MarkovModulated,
     Pareto,
+    Poisson,
     Renewal,
     SpeedUp,
     Workload,
     simulate,
 )
 from moldable.errors import MoldableError
+from moldable.kernels import count_chain
+from moldable.simulation.chain_run import _kernel_arguments, chain_model
+from moldable.simulation.replications import LANES
+from moldable.simulation.system import build_system
 from moldable.simulation.warmup import mser
+from naive.erlang import erlang_b
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 CHAIN = Workload.single(PAPER, 0.8, 40)
@@ -56,7 +63,7 @@ def test_the_same_numbers_with_the_jit_off():
         "answers = []\n"
         "for law in (Exponential(), Lognormal(1.0)):\n"
         "    workload = Workload((JobClass('a', 8.0, curve, size=law),))\n"
-        "    answer = simulate(workload, 10, jobs=60, replications=3, seed=2, warmup=0.5)\n"
+        "    answer = simulate(workload, 10, jobs=40, replications=8, seed=2, warmup=0.5)\n"
         "    answers.append([answer.blocking.value, answer.mean_execution_time.value,"
         " answer.busy_fraction, answer.kernel])\n"
         "print(json.dumps(answers))"
@@ -233,6 +240,12 @@ def test_large_clusters_are_no_trouble():
     ("options", "message"),
     [
         ({"jobs": 0}, "jobs=0"),
+        ({"jobs": float("nan")}, "jobs=nan"),
+        ({"replications": 2.0}, "replications=2.0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"start": None}, "start None is unknown"),
+        ({"policy": "greedy"}, "is not a policy"),
+        ({"policy": GreedyP({"jobs": {}})}, "no width for class 'jobs'"),
         ({"replications": -1}, "replications=-1"),
         ({"max_jobs": 0}, "max_jobs=0"),
         ({"threads": 0}, "threads=0"),
@@ -265,7 +278,6 @@ def test_classes_that_can_never_run_are_refused():
     [
         lambda: ArrivalTimes([]),
         lambda: ArrivalTimes([2.0, 1.0]),
-        lambda: ArrivalTimes([-1.0]),
         lambda: ArrivalTimes([1.0], classes=[0, 1]),
         lambda: MarkovModulated((1.0,), ((0.0,),)),
         lambda: MarkovModulated((1.0, 2.0), ((0, 1.0), (0, 0))),
@@ -275,3 +287,166 @@ def test_classes_that_can_never_run_are_refused():
 def test_impossible_arrivals_are_refused(build):
     with pytest.raises(MoldableError):
         build()
+
+
+def test_shares_within_rounding_of_one_are_packed_safely():
+    """Three classes whose alias shares come to 1 but for rounding once corrupted memory."""
+    classes = (
+        JobClass("a", 1.0, SpeedUp([1])),
+        JobClass("b", 5.0, SpeedUp([1, 1.6])),
+        JobClass("c", 9.0, SpeedUp([1, 1.6, 2.1])),
+    )
+    options = {"seed": 1, "jobs": 20_000, "replications": 32}
+    chain = simulate(Workload(classes), 17, **options)
+    ring = simulate(Workload(classes), 17, estimator="realised", **options)
+    assert (chain.kernel, ring.kernel) == ("count-chain", "bucket-ring")
+    error = np.hypot(chain.blocking.half_width, ring.blocking.half_width) / 2
+    assert abs(chain.blocking.value - ring.blocking.value) < 4 * error
+
+
+def test_packed_tables_decode_to_the_outcomes_they_were_made_from():
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        rates = rng.integers(1, 10, 3).astype(float)
+        classes = tuple(
+            JobClass(f"c{j}", rates[j], SpeedUp([1, 1.6, 2.1][: j + 1])) for j in range(3)
+        )
+        policy = Greedy() if rng.random() < 0.5 else None
+        system = build_system(Workload(classes), int(rng.integers(28, 60)), policy, Poisson())
+        model = chain_model(system)
+        packed, columns = _kernel_arguments(model, 3)[:2]
+        decoded = np.zeros_like(model.outcomes)
+        for place, entry in enumerate(packed):
+            code, share = divmod(entry, 1.0)
+            row = place // int(columns)
+            decoded[row, int(code) // 64] += share / columns
+            decoded[row, int(code) % 64] += (1 - share) / columns
+        assert decoded == pytest.approx(model.outcomes, abs=1e-10)
+
+
+def test_a_run_that_accepts_nobody_still_ends():
+    workload = Workload((JobClass("a", 1.0, SpeedUp([1]), size=Deterministic()),))
+    answer = simulate(
+        workload,
+        1,
+        Greedy(),
+        arrivals=ArrivalTimes([0.0, 0.1]),
+        jobs=2,
+        replications=2,
+        start={1: 1},
+        warmup=0,
+        seed=1,
+    )
+    assert answer.to_dict()["quantiles"]["0.5"] is None or answer.blocking.value < 1
+    with pytest.raises(MoldableError, match="the warm-up leaves nothing"):
+        simulate(workload, 1, Greedy(), arrivals=ArrivalTimes([0.0, 0.1]), jobs=2, warmup=9)
+
+
+def test_classes_nobody_saw_are_null_in_json_and_named():
+    classes = (JobClass("often", 20.0, PAPER), JobClass("never", 1e-9, PAPER))
+    answer = simulate(Workload(classes), 40, jobs=1000, seed=1, warmup=0)
+    text = json.dumps(answer.to_dict(), allow_nan=False)
+    assert json.loads(text)["classes"][1]["mean_execution_time"] is None
+    assert "no job of class 'never' arrived: run longer" in answer.warnings
+
+
+def test_a_departure_makes_room_for_an_arrival_of_the_same_moment():
+    workload = Workload((JobClass("a", 1.0, SpeedUp([1]), size=Deterministic()),))
+    for offset in (0.0, 1.7e9):
+        for count in (999, 1000, 1001):
+            arrivals = ArrivalTimes(offset + np.arange(count))
+            answer = simulate(
+                workload,
+                1,
+                Greedy(),
+                arrivals=arrivals,
+                jobs=count,
+                replications=2,
+                start="empty",
+                warmup=0,
+            )
+            assert answer.blocking.value == 0
+            assert answer.busy_fraction == pytest.approx(1, rel=2e-3)
+
+
+def test_one_arrival_needs_no_gigabytes():
+    workload = Workload((JobClass("a", 1.0, SpeedUp([1]), size=Deterministic()),))
+    answer = simulate(
+        workload,
+        1,
+        Greedy(),
+        arrivals=ArrivalTimes([5.0]),
+        jobs=1,
+        replications=2,
+        start="empty",
+        warmup=0,
+    )
+    assert answer.arrivals == 2
+
+
+def test_reserved_pools_are_watched_over_one_common_time():
+    classes = (JobClass("a", 10.0, SpeedUp([1])), JobClass("b", 0.4, SpeedUp([1]), mean_size=5.0))
+    answer = simulate(Workload(classes, "reserved"), 16, jobs=20_000, replications=64, seed=2)
+    assert answer.kernel == "count-chain"
+    assert answer.warnings == ()
+    weighted = sum(
+        c.arrival_rate * part.blocking.value
+        for c, part in zip(classes, answer.classes, strict=True)
+    )
+    assert answer.blocking.value == pytest.approx(weighted / 10.4, rel=0.01)
+
+
+def test_few_replications_raise_no_false_alarms():
+    alarms = sum(
+        bool(simulate(CHAIN, 40, jobs=2000, replications=2, warmup=2, seed=seed).warnings)
+        for seed in range(60)
+    )
+    assert alarms == 0
+
+
+def test_slow_classes_get_the_warm_up_they_need():
+    classes = (
+        JobClass("a", 3.0, SpeedUp([1])),
+        JobClass("b", 0.003, SpeedUp([1]), mean_size=1000.0),
+    )
+    answer = simulate(Workload(classes), 7, start="empty", jobs=3000, replications=200, seed=1)
+    mean_size = (3.0 + 3.0) / 3.003
+    assert answer.warmup * mean_size >= 6000
+    exact = erlang_b(6.0, 7)
+    assert abs(answer.blocking.value - exact) < 2 * answer.blocking.half_width
+
+
+def test_intervals_for_rare_blocking_do_not_miss_on_the_low_side():
+    n = 200
+    exact = erlang_b(160.0, n)
+    missed = 0
+    for seed in range(60):
+        answer = simulate(
+            Workload.single(SpeedUp([1]), 0.8, n), n, jobs=2000, replications=20, seed=seed
+        )
+        missed += not answer.blocking.interval[0] <= exact <= answer.blocking.interval[1]
+    assert missed <= 6  # 5 % of 60 is 3; 7 or more has a chance of 3 %
+
+
+def test_executors_that_refuse_work_lose_nothing():
+    class Refusing(Executor):
+        def submit(self, function, /, *arguments, **keywords):  # noqa: ARG002
+            raise RuntimeError("no more")
+
+    options = {"jobs": 500, "replications": 8, "seed": 4}
+    assert (
+        simulate(RING, 40, executor=Refusing(), **options).blocking
+        == simulate(RING, 40, **options).blocking
+    )
+
+
+def test_max_jobs_is_kept():
+    answer = simulate(CHAIN, 40, precision=1e-4, max_jobs=5000, seed=1)
+    assert answer.arrivals < 6000
+    assert not answer.converged
+
+
+def test_the_kernel_suits_the_number_of_replications():
+    assert simulate(CHAIN, 40, jobs=500, replications=2, seed=1).kernel == "bucket-ring"
+    assert simulate(CHAIN, 40, jobs=500, replications=8, seed=1).kernel == "count-chain"
+    assert count_chain.LANES == LANES

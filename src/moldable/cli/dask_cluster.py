@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import socket
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 from moldable.errors import InputError
@@ -24,10 +27,23 @@ def dask_executor(address: str | None) -> Iterator[Executor | None]:
         from distributed import Client
     except ModuleNotFoundError:
         raise InputError("--dask needs the package distributed; install moldable[dask]") from None
-    try:
-        client = Client(address, timeout=SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(_silent(address, type(error).__name__)) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # one clear word is enough
+    found: list[Any] = []
+
+    def connect() -> None:
+        try:
+            found.append(Client(address, timeout=SECONDS, set_as_default=False))
+        except Exception as error:  # noqa: BLE001 - whatever answers there is no scheduler
+            found.append(error)
+
+    # Something that listens but does not speak Dask's language may keep a client waiting for ever.
+    attempt = threading.Thread(target=connect, daemon=True)
+    attempt.start()
+    attempt.join(2 * SECONDS)
+    if not found or isinstance(found[0], Exception):
+        reason = type(found[0]).__name__ if found else "no answer"
+        raise InputError(_silent(address, reason))
+    client = found[0]
     try:
         yield client.get_executor(pure=False)
     finally:

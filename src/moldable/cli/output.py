@@ -45,7 +45,7 @@ def show_log() -> None:
 
 
 @contextmanager
-def progress_bar(unit: str) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
     """Show a bar with rate and remaining time on a terminal, and nothing when piped."""
     if not sys.stderr.isatty():
         yield None
@@ -64,7 +64,7 @@ def progress_bar(unit: str) -> Iterator[Callable[[int, int], None] | None]:
         task = bar.add_task(unit, total=1.0, rate="")
         began = time.monotonic()
 
-        def report(done: int, planned: int) -> None:
+        def report(done: float, planned: int) -> None:
             rate = done / max(time.monotonic() - began, 1e-9)
             bar.update(task, completed=done, total=planned, rate=f"{rate:.3g}/s")
 

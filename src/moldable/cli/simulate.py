@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from moldable.workload import Workload
 
 POLICIES = ("greedy-p", "greedy")
+INTERRUPTED = 130
 
 
 def simulate(
@@ -54,7 +55,7 @@ def simulate(
     ] = None,
     replications: Annotated[
         int, typer.Option("--replications", metavar="N", help="Independent runs.")
-    ] = 20,
+    ] = 64,
     warmup: Annotated[
         float | None,
         typer.Option(
@@ -130,10 +131,12 @@ def simulate(
         output.note(warning)
     if json:
         output.print_json(answer.to_dict())
-        return
-    from moldable.reporting.simulation_text import show_performance
+    else:
+        from moldable.reporting.simulation_text import show_performance
 
-    show_performance(output.console(), answer)
+        show_performance(output.console(), answer)
+    if any(warning.startswith("interrupted") for warning in answer.warnings):
+        raise typer.Exit(INTERRUPTED)
 
 
 def read_policy(text: str, workload: Workload, servers: int) -> Policy | None:
@@ -165,11 +168,12 @@ def read_start(text: str) -> Start:
     for part in text.split(","):
         width, _, count = part.partition("=")
         try:
-            counts[int(width)] = int(count)
+            key, value = int(width), int(count)
         except ValueError:
-            raise InputError(
-                f"start {text!r}: {part!r} is not width=count, such as 3=100"
-            ) from None
+            raise InputError(f"start {text!r}: {part!r} is not width=count: 3=100") from None
+        if key in counts:
+            raise InputError(f"start {text!r}: width {key} is given twice; keep one of them")
+        counts[key] = value
     return counts
 
 

@@ -144,13 +144,15 @@ def bucket_ring(
                 slot = np.uint64(cursor) & mask
                 job = heads[slot]
                 if job >= 0:
-                    # Past buckets are emptied of this turn's jobs, the present one up to now.
-                    limit = now if cursor == present else np.float64(cursor) + 1.0
+                    # Past buckets are emptied of this turn's jobs, the present one up to now:
+                    # a job that departs at the very moment of an arrival makes room for it.
+                    here = cursor == present
+                    limit = now if here else np.float64(cursor) + 1.0
                     kept = np.int32(-1)
                     while job >= 0:
                         place = np.uint64(job)
                         after = following[place]
-                        if departure[place] < limit:
+                        if departure[place] < limit or (here and departure[place] == now):
                             k = np.uint64(kind[place])
                             if one_pool:
                                 known += widths[k]

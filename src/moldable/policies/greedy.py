@@ -36,7 +36,10 @@ class GreedyP(Policy):
                 f"{self.name} has no shares for class {job_class.name!r}; "
                 f"it knows {', '.join(self.shares)}"
             )
-        return self.shares[job_class.name]
+        shares = self.shares[job_class.name]
+        if not shares:
+            raise PolicyError(f"{self.name} has no width for class {job_class.name!r}; name one")
+        return shares
 
     def reach(self, job_class: JobClass, servers: int) -> int:
         """From the widest wish on, every wish is granted."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -13,13 +14,19 @@ import numpy as np
 from moldable.errors import SimulationError
 from moldable.hull import Floats
 from moldable.simulation.outcomes import alias_table, columns_needed
-from moldable.simulation.plan import Plan, Tallies, joined
+from moldable.simulation.plan import Plan, Report, Tallies, joined
 from moldable.simulation.start import initial_counts
 from moldable.simulation.system import System
 from moldable.workload import Workload
 
+CARRY: Final = 4e-12
+"""What is left of a share's precision beside the largest code, a few times over."""
 TICKS: Final = 16
 """Ticks between two looks at the counts: they change little meanwhile, so nothing is lost."""
+FEWEST: Final = 64
+"""Looks in a window, at the least: short windows are looked at more often."""
+SLICE: Final = 1 << 20
+"""Ticks between two words to the caller: some tenths of a second."""
 
 
 @final
@@ -103,16 +110,19 @@ def _outcomes(system: System, start: Floats) -> Floats:
     return normal
 
 
-def run_chain(plan: Plan, replications: tuple[int, ...]) -> Tallies:
-    """Run replications of a memoryless system."""
+def run_chain(plan: Plan, replications: tuple[int, ...], report: Report | None = None) -> Tallies:
+    """Run replications of a memoryless system; `report` hears which share is done."""
+    window = plan.jobs / plan.system.workload.arrival_rate
     if plan.system.shared or len(plan.system.pools) == 1:
-        return _run_pool(plan, replications, part=0)
-    # Classes with servers and Poisson arrivals of their own do not meet: one chain for each.
+        return _run_pool(plan, replications, window, 0, report)
+    # Classes with servers and Poisson arrivals of their own do not meet: one chain for each, over
+    # one common time.
     tallies = Tallies.empty(plan, replications)
+    tallies.time[:] = window
     seconds = 0.0
     for j in range(len(plan.system.pools)):
-        own = dataclasses.replace(plan, system=_alone(plan.system, j), jobs=_jobs_of(plan, j))
-        part = _run_pool(own, replications, part=j)
+        own = dataclasses.replace(plan, system=_alone(plan.system, j))
+        part = _run_pool(own, replications, window, j, report)
         kinds = plan.system.kind_class == j
         tallies.arrived[..., j], tallies.blocked[..., j] = (
             part.arrived[..., 0],
@@ -120,15 +130,9 @@ def run_chain(plan: Plan, replications: tuple[int, ...]) -> Tallies:
         )
         tallies.granted[..., kinds] = part.granted
         tallies.mean_jobs[..., kinds] = part.mean_jobs
-        tallies.time[:] = part.time
         seconds += part.seconds
     tallies.booked[:] = tallies.finished_jobs[:] = tallies.finished_time[:] = np.nan
     return dataclasses.replace(tallies, seconds=seconds)
-
-
-def _jobs_of(plan: Plan, j: int) -> int:
-    classes = plan.system.workload.classes
-    return max(1, round(plan.jobs * classes[j].arrival_rate / plan.system.workload.arrival_rate))
 
 
 def _alone(system: System, j: int) -> System:
@@ -147,17 +151,45 @@ def _alone(system: System, j: int) -> System:
     )
 
 
-def _run_pool(plan: Plan, replications: tuple[int, ...], part: int) -> Tallies:
+def _run_pool(
+    plan: Plan, replications: tuple[int, ...], window: float, part: int, report: Report | None
+) -> Tallies:
     from moldable.kernels.count_chain import LANES
 
     model = chain_model(plan.system)
     if model is None:
         raise SimulationError("the chain kernel needs exponential or phase-type sizes")
     groups = [replications[i : i + LANES] for i in range(0, len(replications), LANES)]
-    return joined([_run_lanes(plan, model, group, part) for group in groups])
+    clock = _Clock(model, window, plan.warmup, report)
+    return joined([_run_lanes(plan, model, group, part, clock) for group in groups])
 
 
-def _run_lanes(plan: Plan, model: ChainModel, group: tuple[int, ...], part: int) -> Tallies:
+@final
+class _Clock:
+    """How a window is cut into blocks of ticks, and blocks into slices between two words."""
+
+    def __init__(
+        self, model: ChainModel, window: float, warmup: float, report: Report | None
+    ) -> None:
+        total = window * model.total_rate
+        self.ticks = max(1, min(TICKS, math.floor(total / FEWEST)))
+        self.blocks = max(1, round(total / self.ticks))
+        self.warm = math.ceil(warmup * model.total_rate / self.ticks)
+        self.time = self.blocks * self.ticks / model.total_rate
+        self.report = report
+
+    def slices(self, blocks: int) -> Iterator[int]:
+        """Cut blocks into runs of a fraction of a second, telling how far it is after each."""
+        size = max(1, SLICE // self.ticks)
+        for begin in range(0, blocks, size):
+            yield min(size, blocks - begin)
+            if self.report is not None:
+                self.report(min(1.0, (begin + size) / blocks))
+
+
+def _run_lanes(
+    plan: Plan, model: ChainModel, group: tuple[int, ...], part: int, clock: _Clock
+) -> Tallies:
     from moldable.kernels import count_chain as kernel
 
     slots, classes = model.rates.size, len(plan.system.workload.classes)
@@ -168,20 +200,20 @@ def _run_lanes(plan: Plan, model: ChainModel, group: tuple[int, ...], part: int)
     sums = np.zeros(slots * kernel.LANES)
     fixed = _kernel_arguments(model, classes)
     tallies = Tallies.empty(plan, group)
-    blocks = max(1, math.ceil(plan.jobs / model.arrival_rate * model.total_rate / TICKS))
     started = time.thread_time()
     with np.errstate(over="ignore"):  # the generator's sums wrap around; only seen with the JIT off
         flat = (words.ravel(), buffer.ravel())
-        warm = math.ceil(plan.warmup * model.total_rate / TICKS)
-        kernel.count_chain(*flat, *fixed, warm, TICKS, sums)
+        for blocks in clock.slices(clock.warm):
+            kernel.count_chain(*flat, *fixed, blocks, clock.ticks, sums)
         for batch in range(plan.batches):
             counts[:], sums[:] = 0.0, 0.0
-            kernel.count_chain(*flat, *fixed, blocks, TICKS, sums)
-            _tally(tallies, batch, model, counts, sums / blocks)
+            for blocks in clock.slices(clock.blocks):
+                kernel.count_chain(*flat, *fixed, blocks, clock.ticks, sums)
+            _tally(tallies, batch, model, counts, sums / clock.blocks)
     for j in range(classes):
         accepted = tallies.granted[..., plan.system.kind_class == j].sum(axis=-1)
         tallies.arrived[..., j] = accepted + tallies.blocked[..., j]
-    tallies.time[:] = blocks * TICKS / model.total_rate
+    tallies.time[:] = clock.time
     _refuse_lost_servers(plan, model, buffer[:, : len(group)])
     return dataclasses.replace(tallies, seconds=time.thread_time() - started)
 
@@ -190,9 +222,13 @@ def _kernel_arguments(model: ChainModel, classes: int) -> tuple[object, ...]:
     from moldable.kernels.count_chain import CODES
 
     table = alias_table(model.outcomes, columns_needed(model.outcomes))
-    sure = table.threshold >= 1.0
+    # A share within rounding of 1 would carry over into the code it is packed with.
+    sure = table.threshold > 1.0 - CARRY
     second = np.where(sure, table.first, table.second)
-    packed = table.first * CODES + second + np.where(sure, 0.0, table.threshold)
+    codes = table.first * CODES + second
+    packed = codes + np.where(sure, 0.0, table.threshold)
+    if not np.array_equal(np.floor(packed), codes):
+        raise SimulationError("the outcomes could not be packed: this is a bug, please report it")
     return (
         packed.ravel(),
         float(table.columns),
@@ -248,5 +284,6 @@ def _refuse_lost_servers(plan: Plan, model: ChainModel, buffer: Floats) -> None:
     from moldable.kernels.count_chain import IDLE, JOBS
 
     held = model.widths @ buffer[JOBS : JOBS + model.rates.size]
-    if not np.array_equal(held + buffer[IDLE], np.full(buffer.shape[1], plan.system.servers)):
+    all_there = np.array_equal(held + buffer[IDLE], np.full(buffer.shape[1], plan.system.servers))
+    if not all_there or buffer[IDLE].min() < 0.0:
         raise SimulationError("servers were not conserved: this is a bug, please report it")

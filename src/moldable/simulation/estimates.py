@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from moldable.arrivals import ArrivalTimes
 from moldable.errors import SimulationError, nearest
 from moldable.hull import Floats, Mask
 from moldable.performance import ClassPerformance, Estimate
@@ -20,9 +21,11 @@ from moldable.simulation.system import System
 
 CONFIDENCE: Final = 0.95
 ESTIMATORS: Final = ("assigned", "realised", "completed_only")
+TINY: Final = 1e-300
+"""Keeps a window without any length from dividing by zero."""
 LEVELS: Final = (0.5, 0.9, 0.99)
-SUSPICIOUS: Final = 5.0
-"""Standard errors beyond which an identity that holds in equilibrium is reported as broken."""
+SUSPICIOUS: Final = 1.0 - 5.7e-7
+"""Confidence of five standard errors: an identity that fails it is reported as broken."""
 
 
 def check_estimator(name: str) -> None:
@@ -55,11 +58,31 @@ def blocking(tallies: Tallies, classes: Mask, system: System) -> Estimate:
     if estimate.interval is None:
         return estimate
     if blocked.sum() == 0.0:
-        trials = float(tallies.time.sum()) / float(np.max(system.kind_scale))
-        top = 1.0 - ((1.0 - CONFIDENCE) / 2.0) ** (1.0 / max(trials, 1.0))
-        return Estimate(0.0, (0.0, top))
+        trials = float(blocked.size)
+        if system.poisson:
+            trials = max(trials, float(tallies.time.sum()) / float(np.max(system.kind_scale)))
+        return Estimate(0.0, (0.0, 1.0 - ((1.0 - CONFIDENCE) / 2.0) ** (1.0 / trials)))
     low, high = estimate.interval
+    high = max(high, _seldom(blocked, arrived))
     return Estimate(estimate.value, (max(low, 0.0), min(high, 1.0)))
+
+
+def _seldom(blocked: Floats, arrived: Floats) -> float:
+    """Bound blocking from how many replications saw any, where some did not.
+
+    The spread of a few replications with blocked jobs among many without says too little about
+    those that might have been; how many there were at all is binomial.
+    """
+    from scipy.special import betaincinv
+
+    seen = int(np.count_nonzero(blocked))
+    if seen == blocked.size:
+        return 0.0
+    often = float(betaincinv(seen + 1, blocked.size - seen, 0.5 + CONFIDENCE / 2.0))
+    clusters = blocked[blocked > 0.0]
+    spread = float(clusters.std(ddof=1)) if seen > 1 else 2.0 * float(clusters[0])
+    large = float(clusters.mean()) + 2.0 * spread / math.sqrt(seen)
+    return often * large / float(arrived.mean())
 
 
 def mean_time(tallies: Tallies, classes: Mask, system: System, estimator: str) -> Estimate:
@@ -108,7 +131,7 @@ def width_shares(tallies: Tallies, system: System, kinds: Mask) -> Mapping[int, 
 
 def mean_jobs(tallies: Tallies, system: System, kinds: Mask) -> Mapping[int, float]:
     """Return the jobs of each width in the system, per server."""
-    weights = tallies.time / tallies.time.sum()
+    weights = tallies.time / max(float(tallies.time.sum()), TINY)
     running = (tallies.mean_jobs * weights[..., None]).sum(axis=(0, 1))[kinds]
     return _summed(system.kind_width[kinds].tolist(), running / system.servers)
 
@@ -120,19 +143,15 @@ def quantiles(tallies: Tallies, system: System) -> Mapping[float, float]:
     over the granted widths, of the size law at that speed.
     """
     granted = tallies.granted.sum(axis=(0, 1))
-    shares = granted / max(granted.sum(), 1.0)
-    scales = np.array(
-        [
-            scale / system.workload.classes[j].mean_size
-            for scale, j in zip(system.kind_scale, system.kind_class, strict=True)
-        ]
-    )
-    laws = [system.workload.classes[j] for j in system.kind_class]
+    if granted.sum() == 0.0:
+        return dict.fromkeys(LEVELS, math.nan)
+    shares = granted / granted.sum()
+    laws = [system.workload.classes[j].size for j in system.kind_class]
 
     def below(time: float) -> float:
         parts = (
-            share * float(job_class.size.cdf(np.array([time / (scale * job_class.mean_size)]))[0])
-            for share, scale, job_class in zip(shares, scales, laws, strict=True)
+            share * float(law.cdf(np.array([time / scale]))[0])
+            for share, scale, law in zip(shares, system.kind_scale, laws, strict=True)
             if share > 0.0
         )
         return math.fsum(parts)
@@ -144,6 +163,8 @@ def identities(tallies: Tallies, system: System) -> list[str]:
     """Test rate conservation and Little's law, which equilibrium implies; name what fails."""
     if any(math.isinf(job_class.size.variance) for job_class in system.workload.classes):
         return []  # without a variance there is no standard error to measure by
+    if isinstance(system.arrivals, ArrivalTimes):
+        return []  # a list of arrivals has no equilibrium
     time = tallies.time.sum(axis=0)
     running = (tallies.mean_jobs * tallies.time[..., None]).sum(axis=0)
     granted = tallies.granted.sum(axis=0)
@@ -154,8 +175,10 @@ def identities(tallies: Tallies, system: System) -> list[str]:
     broken = []
     for name, gap in tests.items():
         rate = gap / time
-        error = float(rate.std(ddof=1)) / math.sqrt(rate.size) if rate.size > 1 else math.inf
-        if abs(float(rate.mean())) > SUSPICIOUS * error:
+        if rate.size < 2:  # noqa: PLR2004 - one run has no spread
+            continue
+        error = float(rate.std(ddof=1)) / math.sqrt(rate.size)
+        if abs(float(rate.mean())) > _student(rate.size - 1, SUSPICIOUS) * error:
             broken.append(
                 f"{name} fails by {float(rate.mean()) / error:.1f} standard errors: the run was "
                 f"not in equilibrium; give it a longer warm-up"
@@ -170,10 +193,10 @@ def _summed(widths: list[int], values: Floats) -> Mapping[int, float]:
     return sums
 
 
-def _student(freedom: int) -> float:
+def _student(freedom: int, confidence: float = CONFIDENCE) -> float:
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2.0))
+    return float(stdtrit(freedom, 0.5 + confidence / 2.0))
 
 
 def _invert(below: Callable[[float], float], level: float) -> float:

@@ -68,6 +68,10 @@ class Feed:
         self.now, self.seconds = 0.0, 0.0
         self.arrived = np.zeros(len(classes), dtype=np.int64)
 
+    def exhausted(self) -> bool:
+        """Has a list of arrivals run out?"""
+        return not self._more()
+
     def until(self, end: float) -> Iterator[Block]:
         """Hand out the arrivals up to a time."""
         while end > 0.0 and self._more():

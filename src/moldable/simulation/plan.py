@@ -6,6 +6,7 @@ returns the same tallies.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -16,6 +17,9 @@ from moldable.simulation.start import Start
 from moldable.simulation.system import System
 
 MAIN, PILOT = 0, 1
+
+Report = Callable[[float], None]
+"""Hears which share of a chunk is done; may raise to stop it."""
 
 
 @final

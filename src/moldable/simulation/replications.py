@@ -8,8 +8,16 @@ number of workers nor the chunks change a digit. Chunks of a lost worker are run
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -22,10 +30,14 @@ from moldable.simulation.system import System
 LANES: Final = 32
 CHAIN_SLOTS: Final = 10
 CHAIN_PHASE_SLOTS: Final = 4
+MOMENT: Final = 0.2
+"""Seconds between two reports of progress."""
+FEWEST_LANES: Final = 8
+"""Replications below which most lanes would run for nothing and the ring is faster."""
 LEAST_USE: Final = 0.1
 """Share of the uniform clock's ticks that must be arrivals for the chain to pay."""
 
-Runner = Callable[[Plan, tuple[int, ...]], Tallies]
+Runner = Callable[..., Tallies]
 RUNNERS: Final[dict[str, Runner]] = {"count-chain": run_chain, "bucket-ring": run_ring}
 
 
@@ -37,17 +49,19 @@ class Finished:
     Attributes:
         tallies: of the replications that finished; None if none did.
         interrupted: whether the run was stopped before all had.
+        reason: why, if it was not the user.
         repeated: replications that were run again because their worker was lost.
     """
 
     tallies: Tallies | None
     interrupted: bool
+    reason: str
     repeated: int
 
 
-def choose_kernel(system: System, estimator: str) -> str:
+def choose_kernel(system: System, estimator: str, replications: int) -> str:
     """Choose the lock-step chain where it applies and pays, the ring everywhere else."""
-    if not system.poisson or estimator != "assigned":
+    if not system.poisson or estimator != "assigned" or replications < FEWEST_LANES:
         return "bucket-ring"
     model = chain_model(system)
     if model is None:
@@ -65,16 +79,14 @@ def run_replications(
     *,
     threads: int | None,
     executor: Executor | None,
-    progress: Callable[[int, int], None] | None,
+    progress: Callable[[float, int], None] | None,
 ) -> Finished:
     """Run all replications and report them as they finish."""
-    chunks = list(_chunks(replications, kernel, threads or os.cpu_count() or 1))
+    workers = threads or os.cpu_count() or 1
+    work = _Work(plan, kernel, list(_chunks(replications, kernel, workers)), progress)
     if executor is not None:
-        return _collect(plan, kernel, chunks, executor, progress)
-    if len(chunks) == 1 or threads == 1:
-        return _here(plan, kernel, chunks, progress)
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        return _collect(plan, kernel, chunks, pool, progress)
+        return work.elsewhere(executor)
+    return work.here(workers)
 
 
 def _chunks(replications: range, kernel: str, workers: int) -> Iterator[tuple[int, ...]]:
@@ -84,59 +96,92 @@ def _chunks(replications: range, kernel: str, workers: int) -> Iterator[tuple[in
         yield tuple(replications[begin : begin + size])
 
 
-def _here(
-    plan: Plan,
-    kernel: str,
-    chunks: list[tuple[int, ...]],
-    progress: Callable[[int, int], None] | None,
-) -> Finished:
-    done: list[Tallies] = []
-    try:
-        for chunk in chunks:
-            done.append(RUNNERS[kernel](plan, chunk))
-            _report(progress, done, chunks)
-    except KeyboardInterrupt:
-        return Finished(joined(done) if done else None, interrupted=True, repeated=0)
-    return Finished(joined(done), interrupted=False, repeated=0)
+@final
+class _Work:
+    """Chunks to run, and what has come of them."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        kernel: str,
+        chunks: list[tuple[int, ...]],
+        progress: Callable[[float, int], None] | None,
+    ) -> None:
+        self.plan, self.runner, self.chunks, self.progress = plan, RUNNERS[kernel], chunks, progress
+        self.done: list[Tallies] = []
+        self.shares = [0.0] * len(chunks)
+        self.stop = threading.Event()
+
+    def here(self, workers: int) -> Finished:
+        """Run on threads of this process; an interruption is heeded within a slice."""
+        pool = ThreadPoolExecutor(workers)
+        try:
+            numbers = {pool.submit(self._run, number): number for number in range(len(self.chunks))}
+            pending: set[Future[Tallies]] = set(numbers)
+            while pending:
+                ready, pending = wait(pending, MOMENT, FIRST_COMPLETED)
+                for future in ready:
+                    self.done.append(future.result())
+                    self.shares[numbers[future]] = 1.0
+                self._tell()
+        except KeyboardInterrupt:
+            return self._finished("")
+        finally:
+            self.stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+        return self._finished()
+
+    def elsewhere(self, executor: Executor) -> Finished:
+        """Run on any executor; what is lost there is run here."""
+        lost: list[int] = []
+        waiting: dict[Future[Tallies], int] = {}
+        try:
+            for number, chunk in enumerate(self.chunks):
+                try:
+                    waiting[executor.submit(self.runner, self.plan, chunk)] = number
+                except Exception:  # noqa: BLE001 - a broken executor takes no more work
+                    lost.append(number)
+            for future in as_completed(waiting):
+                self._take(future, waiting[future], lost)
+            for number in lost:
+                self.done.append(self._run(number))
+                self._tell()
+        except KeyboardInterrupt:
+            for future in waiting:
+                future.cancel()
+            return self._finished("")
+        except (MemoryError, OSError) as error:
+            return self._finished(str(error) or type(error).__name__)
+        return self._finished(repeated=sum(len(self.chunks[number]) for number in lost))
+
+    def _take(self, future: Future[Tallies], number: int, lost: list[int]) -> None:
+        try:
+            self.done.append(future.result())
+        except MoldableError:
+            raise
+        except Exception:  # noqa: BLE001 - any failure of a worker: run its chunk here
+            lost.append(number)
+            return
+        self.shares[number] = 1.0
+        self._tell()
+
+    def _run(self, number: int) -> Tallies:
+        return self.runner(self.plan, self.chunks[number], lambda share: self._heed(number, share))
+
+    def _heed(self, number: int, share: float) -> None:
+        if self.stop.is_set():
+            raise _StoppedError
+        self.shares[number] = share
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            done = sum(s * len(c) for s, c in zip(self.shares, self.chunks, strict=True))
+            self.progress(done, sum(map(len, self.chunks)))
+
+    def _finished(self, reason: str | None = None, repeated: int = 0) -> Finished:
+        tallies = joined(self.done) if self.done else None
+        return Finished(tallies, reason is not None, reason or "", repeated)
 
 
-def _collect(
-    plan: Plan,
-    kernel: str,
-    chunks: list[tuple[int, ...]],
-    executor: Executor,
-    progress: Callable[[int, int], None] | None,
-) -> Finished:
-    done: list[Tallies] = []
-    repeated = 0
-    waiting: dict[Future[Tallies], tuple[int, ...]] = {}
-    lost: list[tuple[int, ...]] = []
-    try:
-        for chunk in chunks:
-            waiting[executor.submit(RUNNERS[kernel], plan, chunk)] = chunk
-        for future in as_completed(waiting):
-            try:
-                done.append(future.result())
-            except MoldableError:
-                raise
-            except Exception:  # noqa: BLE001 - any failure of a worker: run its chunk here
-                lost.append(waiting[future])
-            _report(progress, done, chunks)
-        for chunk in lost:
-            done.append(RUNNERS[kernel](plan, chunk))
-            repeated += len(chunk)
-            _report(progress, done, chunks)
-    except KeyboardInterrupt:
-        for future in waiting:
-            future.cancel()
-        return Finished(joined(done) if done else None, interrupted=True, repeated=repeated)
-    return Finished(joined(done), interrupted=False, repeated=repeated)
-
-
-def _report(
-    progress: Callable[[int, int], None] | None,
-    done: list[Tallies],
-    chunks: list[tuple[int, ...]],
-) -> None:
-    if progress is not None:
-        progress(sum(len(part.replications) for part in done), sum(map(len, chunks)))
+class _StoppedError(Exception):
+    """The run was given up while this chunk was under way."""

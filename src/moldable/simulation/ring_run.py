@@ -16,10 +16,12 @@ from moldable.errors import SimulationError
 from moldable.hull import Floats, Ints
 from moldable.simulation.feed import Block, Feed
 from moldable.simulation.outcomes import alias_table, columns_needed
-from moldable.simulation.plan import Plan, Tallies, joined
+from moldable.simulation.plan import Plan, Report, Tallies, joined
 from moldable.simulation.start import initial_counts
 from moldable.simulation.system import System
 
+MOST_BUCKETS: Final = 26
+"""Power of two beyond which a ring is not made longer; jobs then stay for several turns."""
 CHUNK: Final = 1 << 16
 """Jobs put into the ring at once when a replication begins."""
 TURN: Final = 2.0
@@ -72,6 +74,8 @@ def ring_model(system: System) -> RingModel:
     first = np.concatenate([table.first.ravel() for table in tables])
     second = np.concatenate([table.second.ravel() for table in tables])
     rate, time_of_a_job = _pace(system)
+    # A power of two: times in buckets then round as the times themselves do, and ties stay ties.
+    per_time = 2.0 ** round(math.log2(rate))
     return RingModel(
         np.concatenate([table.threshold.ravel() for table in tables]),
         np.where(first == kinds, -1, first),
@@ -82,10 +86,10 @@ def ring_model(system: System) -> RingModel:
         np.zeros_like(classes) if system.shared else classes,
         np.zeros(kinds, np.int64) if system.shared else system.kind_class,
         system.kind_width,
-        system.kind_scale * rate,
+        system.kind_scale * per_time,
         any(table.draws for table in tables),
-        1 << max(6, math.ceil(math.log2(TURN * rate * time_of_a_job))),
-        rate,
+        1 << min(MOST_BUCKETS, max(6, math.ceil(math.log2(TURN * per_time * time_of_a_job)))),
+        per_time,
         np.array([system.servers] if system.shared else system.pools),
     )
 
@@ -107,14 +111,23 @@ def _pace(system: System) -> tuple[float, float]:
     rate = float(rates.sum())
     if isinstance(system.arrivals, ArrivalTimes):
         times = np.asarray(system.arrivals.times)
-        rate = times.size / max(float(times[-1]), 1e-9)
+        lasted = float(times[-1] - times[0])
+        rate = times.size / lasted if lasted > 0.0 else rate
     return rate, max(running / float(rates.sum()), 1.0 / rate)
 
 
-def run_ring(plan: Plan, replications: tuple[int, ...]) -> Tallies:
-    """Run replications with any sizes and arrivals."""
+def run_ring(plan: Plan, replications: tuple[int, ...], report: Report | None = None) -> Tallies:
+    """Run replications with any sizes and arrivals; `report` hears which share is done."""
     model = ring_model(plan.system)
-    return joined([_run_one(plan, model, replication) for replication in replications])
+    done: list[Tallies] = []
+    for replication in replications:
+
+        def tell(share: float, finished: int = len(done)) -> None:
+            if report is not None:
+                report((finished + share) / len(replications))
+
+        done.append(_run_one(plan, model, replication, tell))
+    return joined(done)
 
 
 @dataclass
@@ -214,7 +227,7 @@ class _Survey:
     young_time: Floats
 
 
-def _run_one(plan: Plan, model: RingModel, replication: int) -> Tallies:
+def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> Tallies:
     from moldable.kernels.bucket_ring import bucket_ring
 
     rng = np.random.Generator(np.random.SFC64(plan.seeds(replication, 0)))
@@ -233,9 +246,14 @@ def _run_one(plan: Plan, model: RingModel, replication: int) -> Tallies:
             started = time.thread_time()
             bucket_ring(*block, *model.tables(), *state.arrays(), *counts)
             spent += time.thread_time() - started
+            report(min(1.0, feed.arrived.sum() / (plan.jobs * plan.batches)))
         tallies.granted[batch, 0], tallies.blocked[batch, 0] = granted, blocked
 
     let_arrive(feed.until(plan.warmup * model.buckets_per_time), 0)
+    if feed.exhausted():
+        raise SimulationError(
+            "the warm-up leaves nothing of the list of arrivals to count; shorten it"
+        )
     for batch in range(plan.batches):
         tallies.booked[batch] = 0.0
         before = feed.arrived.copy()

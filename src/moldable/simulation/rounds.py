@@ -16,6 +16,7 @@ import numpy as np
 from moldable.simulation import estimates
 from moldable.simulation.plan import Plan, Tallies, joined
 from moldable.simulation.replications import LANES, Finished
+from moldable.simulation.system import mean_size
 
 ABSOLUTE: Final = 1e-4
 """Half-width that is tight enough whatever the relative precision."""
@@ -68,9 +69,11 @@ class Rounds:
             raise KeyboardInterrupt
         self.gathered = joined(parts)
         if finished.interrupted:
+            reason = f" ({finished.reason})" if finished.reason else ""
             count = len(self.gathered.replications)
             self.notes.append(
-                f"interrupted: these are the {count} of {replications.stop} replications finished"
+                f"interrupted{reason}: these are the {count} of {replications.stop} replications "
+                f"finished"
             )
         return not finished.interrupted
 
@@ -83,4 +86,8 @@ class Rounds:
             estimates.blocking(tallies, every, system),
             estimates.mean_time(tallies, every, system, self.estimator),
         )
-        return max(e.half_width / max(precision * abs(e.value), ABSOLUTE) for e in pair)
+        units = (1.0, mean_size(system))
+        return max(
+            e.half_width / max(precision * abs(e.value), ABSOLUTE * unit)
+            for e, unit in zip(pair, units, strict=True)
+        )

@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import logging
 import math
+import numbers
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -20,6 +21,7 @@ from moldable.policies.policy_table import Policy
 from moldable.simulation import estimates
 from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.replications import (
+    LANES,
     RUNNERS,
     Finished,
     choose_kernel,
@@ -27,8 +29,8 @@ from moldable.simulation.replications import (
 )
 from moldable.simulation.rounds import Rounds
 from moldable.simulation.start import Start, exactly_stationary, initial_counts
-from moldable.simulation.summary import mean_size, performance
-from moldable.simulation.system import System, build_system
+from moldable.simulation.summary import performance
+from moldable.simulation.system import System, build_system, mean_size
 from moldable.simulation.warmup import choose_warmup
 from moldable.workload import Workload
 
@@ -38,7 +40,7 @@ PATIENCE: Final = 1.0
 """Seconds after which a compilation is worth a word."""
 LOG: Final = logging.getLogger("moldable")
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[float, int], None]
 
 
 def simulate(
@@ -47,7 +49,7 @@ def simulate(
     policy: Policy | None = None,
     *,
     jobs: int | None = None,
-    replications: int = 20,
+    replications: int = 64,
     warmup: float | None = None,
     start: Start = "equilibrium",
     estimator: str = "assigned",
@@ -72,8 +74,8 @@ def simulate(
         replications: independent runs; their spread gives the intervals.
         warmup: time at the start that is not counted, in mean sizes; chosen by a pilot if not
             given.
-        start: "equilibrium", "empty", or jobs of each width, {width: count} or
-            {(class, width): count}.
+        start: "equilibrium", "empty", or jobs of each width: {width: count} of the first class,
+            or {(class, width): count}.
         estimator: of the mean execution time. "assigned": mean size / speed-up of the granted
             widths, the least variance; "realised": actual sizes, booked at arrival;
             "completed_only": actual sizes of jobs that finished in time, which is biased.
@@ -93,15 +95,17 @@ def simulate(
         precision=precision,
         max_jobs=max_jobs,
         threads=threads,
+        seed=seed,
     )
     estimates.check_estimator(estimator)
+    _refuse_hopeless(workload, estimator, precision)
     system = build_system(workload, servers, policy, arrivals or Poisson())
     _refuse_bad_labels(system)
     initial_counts(system, start, np.random.default_rng(0))  # refuse a bad start before any work
-    kernel = choose_kernel(system, estimator)
+    kernel = choose_kernel(system, estimator, replications if precision is None else LANES)
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    each = jobs or (1_000_000 if precision is None else ROUND_JOBS)
+    each = jobs or (1_000_000 if precision is None else max(1, min(ROUND_JOBS, max_jobs // LANES)))
     plan = Plan(system, start, 0.0, int(each), 1, estimator == "completed_only", seed, MAIN)
     compile_kernel(plan, kernel)
     plan = dataclasses.replace(plan, warmup=_warmup(plan, kernel, warmup))
@@ -140,6 +144,15 @@ def _warmup(plan: Plan, kernel: str, asked: float | None) -> float:
     return choose_warmup(plan, RUNNERS[kernel])
 
 
+def _refuse_hopeless(workload: Workload, estimator: str, precision: float | None) -> None:
+    heavy = any(math.isinf(job_class.size.variance) for job_class in workload.classes)
+    if precision is not None and estimator != "assigned" and heavy:
+        raise SimulationError(
+            f"sizes without a variance give the {estimator!r} mean time no interval, so no "
+            f"precision can be reached; use the 'assigned' estimator"
+        )
+
+
 def _refuse_bad_labels(system: System) -> None:
     labels = system.arrivals.labels
     if labels is not None and int(labels.max()) >= len(system.workload.classes):
@@ -147,6 +160,10 @@ def _refuse_bad_labels(system: System) -> None:
             f"an arrival has class {int(labels.max())}, but the workload has only "
             f"{len(system.workload.classes)} classes, counted from 0"
         )
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _refuse_bad_numbers(
@@ -157,10 +174,13 @@ def _refuse_bad_numbers(
     precision: float | None,
     max_jobs: int,
     threads: int | None,
+    seed: int | None,
 ) -> None:
     for name, value in (("jobs", jobs), ("replications", replications), ("max_jobs", max_jobs)):
-        if value is not None and (value < 1 or int(value) != value):
+        if value is not None and not (_is_whole(value) and value >= 1):
             raise SimulationError(f"{name}={value} must be a whole number from 1")
+    if seed is not None and not (_is_whole(seed) and seed >= 0):
+        raise SimulationError(f"seed={seed} must be a whole number from 0")
     if threads is not None and threads < 1:
         raise SimulationError(f"threads={threads} must be at least 1")
     if warmup is not None and not 0.0 <= warmup < math.inf:

@@ -14,13 +14,7 @@ from moldable.errors import SimulationError
 from moldable.performance import Performance
 from moldable.simulation import estimates
 from moldable.simulation.plan import Plan, Tallies
-from moldable.simulation.system import System
-
-
-def mean_size(system: System) -> float:
-    """Return the mean size over the jobs of all classes."""
-    offered = sum(job_class.offered for job_class in system.workload.classes)
-    return offered / system.workload.arrival_rate
+from moldable.simulation.system import mean_size
 
 
 def performance(
@@ -40,7 +34,7 @@ def performance(
     every = np.ones(len(system.workload.classes), dtype=np.bool_)
     kinds = np.ones(system.kind_width.size, dtype=np.bool_)
     running = estimates.mean_jobs(tallies, system, kinds)
-    weights = tallies.time / tallies.time.sum()
+    weights = tallies.time / max(float(tallies.time.sum()), estimates.TINY)
     by_kind = (tallies.mean_jobs * weights[..., None]).sum(axis=(0, 1)) / system.servers
     return Performance(
         blocking=estimates.blocking(tallies, every, system),
@@ -65,7 +59,10 @@ def performance(
 
 
 def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
-    found = estimates.identities(tallies, plan.system) if plan.start != "empty" else []
+    found = estimates.identities(tallies, plan.system)
+    for j, job_class in enumerate(plan.system.workload.classes):
+        if tallies.arrived[..., j].sum() == 0.0:
+            found.append(f"no job of class {job_class.name!r} arrived: run longer")
     laws = [job_class.size for job_class in plan.system.workload.classes]
     if estimator != "assigned" and any(math.isinf(law.variance) for law in laws):
         found.append(

@@ -57,6 +57,12 @@ class System:
         return isinstance(self.arrivals, Poisson)
 
 
+def mean_size(system: System) -> float:
+    """Return the mean size over the jobs of all classes."""
+    offered = sum(job_class.offered for job_class in system.workload.classes)
+    return offered / system.workload.arrival_rate
+
+
 def build_system(
     workload: Workload, servers: int, policy: Policy | None, arrivals: Arrivals
 ) -> System:
@@ -69,6 +75,10 @@ def build_system(
                 f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, "
                 f"but there are {servers} servers; it could never run"
             )
+    if policy is not None and not isinstance(policy, Policy):
+        raise SimulationError(
+            f"policy={policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)"
+        )
     shared = workload.sharing == "pool"
     pools, policy = _pools_and_policy(workload, servers, policy)
     table = policy.tabulate(workload, pools)
@@ -79,6 +89,11 @@ def build_system(
             classes.append(j)
             widths.append(int(job_class.speedup.widths[k]))
             scales.append(job_class.mean_size / float(job_class.speedup.speedups[k]))
+    if not classes:
+        raise SimulationError(
+            f"policy {policy.name} never grants any job a server: it wishes for less than the "
+            f"narrowest width"
+        )
     kind_class = np.array(classes, dtype=np.int64)
     wishes = []
     for j, rows in enumerate(table.rows):

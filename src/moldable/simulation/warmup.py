@@ -21,6 +21,10 @@ GROUP: Final = 5
 REPLICATIONS: Final = 16
 SPAN: Final = 20.0
 """Length of the pilot in mean execution times of the slowest kind."""
+LEAST: Final = {True: 1.0, False: 6.0}
+"""Warm-up in the same unit below which no pilot is believed: noise may hide the slowest jobs.
+
+Few are far from equilibrium when a run starts near it (True), all when it does not (False)."""
 MOST_JOBS: Final = 4_000_000
 """Arrivals the pilot may spend in all."""
 
@@ -28,7 +32,8 @@ MOST_JOBS: Final = 4_000_000
 def choose_warmup(plan: Plan, run: Callable[[Plan, tuple[int, ...]], Tallies]) -> float:
     """Run the pilot and return the time to leave out."""
     rate = plan.system.workload.arrival_rate
-    span = SPAN * float(np.max(plan.system.kind_scale))
+    slowest = float(np.max(plan.system.kind_scale))
+    span = SPAN * slowest
     replications = REPLICATIONS
     while replications > 2 and span * rate * replications > MOST_JOBS:  # noqa: PLR2004
         replications //= 2
@@ -38,8 +43,8 @@ def choose_warmup(plan: Plan, run: Callable[[Plan, tuple[int, ...]], Tallies]) -
     )
     tallies = run(pilot, tuple(range(replications)))
     busy = (tallies.mean_jobs @ plan.system.kind_width.astype(float)).mean(axis=1)
-    cut = mser(busy)
-    return float(tallies.time.mean(axis=1)[:cut].sum())
+    cut = float(tallies.time.mean(axis=1)[: mser(busy)].sum())
+    return max(cut, LEAST[plan.start == "equilibrium"] * slowest)
 
 
 def mser(series: Floats) -> int:
