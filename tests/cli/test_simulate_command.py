@@ -156,19 +156,18 @@ def test_whatever_listens_but_is_no_scheduler_is_refused_in_time(run, greeting):
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer():
-            while True:
-                try:
-                    client, _ = listener.accept()
-                except OSError:
-                    return
+            with listener.accept()[0] as client:
                 if greeting:
                     client.sendall(greeting)
+                client.recv(1)  # until the other side hangs up
 
-        threading.Thread(target=answer, daemon=True).start()
+        listening = threading.Thread(target=answer)
+        listening.start()
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
         began = time.monotonic()
         result = run("simulate", *PAPER, *QUICK, "--dask", address)
         assert time.monotonic() - began < 20
+        listening.join()
     assert result.returncode == 2
     assert f"no Dask scheduler answers at {address}" in result.stderr
     assert "Traceback" not in result.stderr

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import socket
-import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
 from moldable.errors import InputError
 
 SECONDS = 4.0
+LONGEST_GREETING = 1 << 20
 
 
 @contextmanager
@@ -27,23 +25,10 @@ def dask_executor(address: str | None) -> Iterator[Executor | None]:
         from distributed import Client
     except ModuleNotFoundError:
         raise InputError("--dask needs the package distributed; install moldable[dask]") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # one clear word is enough
-    found: list[Any] = []
-
-    def connect() -> None:
-        try:
-            found.append(Client(address, timeout=SECONDS, set_as_default=False))
-        except Exception as error:  # noqa: BLE001 - whatever answers there is no scheduler
-            found.append(error)
-
-    # Something that listens but does not speak Dask's language may keep a client waiting for ever.
-    attempt = threading.Thread(target=connect, daemon=True)
-    attempt.start()
-    attempt.join(2 * SECONDS)
-    if not found or isinstance(found[0], Exception):
-        reason = type(found[0]).__name__ if found else "no answer"
-        raise InputError(_silent(address, reason))
-    client = found[0]
+    try:
+        client = Client(address, timeout=SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(_silent(address, type(error).__name__)) from None
     try:
         yield client.get_executor(pure=False)
     finally:
@@ -51,17 +36,24 @@ def dask_executor(address: str | None) -> Iterator[Executor | None]:
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Knock at the door first: it is quicker than waiting for a client to give up."""
+    """Knock at the door first: a client would wait for ever for what is no scheduler.
+
+    A scheduler greets whoever connects with a message, and a message begins with its length.
+    """
     try:
         place = urlsplit(address)
         host, port = place.hostname, place.port
-        if not host or not port:
-            raise InputError(_silent(address, "no host and port in it"))
-        socket.create_connection((host, port), SECONDS).close()
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except ValueError:
+        host, port = None, None
+    if not host or not port:
+        raise InputError(_silent(address, "no host and port in it"))
+    try:
+        with socket.create_connection((host, port), SECONDS) as door:
+            greeting = door.recv(8) if place.scheme == "tcp" else b"\1"
+    except OSError as error:
         raise InputError(_silent(address, type(error).__name__)) from None
+    if not 0 < int.from_bytes(greeting, "little") < LONGEST_GREETING:
+        raise InputError(_silent(address, "something else listens there"))
 
 
 def _silent(address: str, reason: str) -> str:
