@@ -17,7 +17,7 @@ from moldable.hull import Floats, Ints
 from moldable.simulation.system import System
 from moldable.sizes import Deterministic, Exponential, Lognormal, Pareto, SizeLaw
 
-BLOCK = 16384
+BLOCK = 32768
 """Arrivals drawn at once: small enough for the cache, large enough to amortise the calls."""
 
 
@@ -63,6 +63,7 @@ class Feed:
         self.stream = system.arrivals.stream(float(rates.sum()), rng, scale)
         self.fast = _fast_law(self.laws[0]) if system.poisson and len(classes) == 1 else None
         self.drawn, self.drawn_until = 0, 0.0
+        self.memory: Block | None = None
         nothing = np.zeros(0)
         self.block, self.position = Block(nothing, nothing, NO_LABELS, nothing), 0
         self.now, self.seconds = 0.0, 0.0
@@ -119,11 +120,14 @@ class Feed:
     def _draw_fast(self, law: int, location: float, scale: float) -> Block:
         from moldable.kernels.draws import draw_block
 
-        times, sizes = np.empty(BLOCK), np.empty(BLOCK)
-        picks = np.empty(BLOCK if self.draws else 0)
+        # One block is used up before the next is drawn, so the same memory serves for all.
+        if self.memory is None:
+            picks = np.empty(BLOCK if self.draws else 0)
+            self.memory = Block(np.empty(BLOCK), np.empty(BLOCK), NO_LABELS, picks)
+        times, sizes, _, picks = self.memory
         draw_block(self.rng, times, sizes, picks, self.drawn_until, self.gap, law, location, scale)
         self.drawn_until = float(times[-1])
-        return Block(times, sizes, NO_LABELS, picks)
+        return self.memory
 
     def _labels(self, count: int) -> Ints:
         if len(self.laws) == 1:

@@ -91,7 +91,7 @@ def run_replications(
 
 def _chunks(replications: range, kernel: str, workers: int) -> Iterator[tuple[int, ...]]:
     """Cut replications into chunks: whole sets of lanes, or a few for each worker."""
-    size = LANES if kernel == "count-chain" else max(1, len(replications) // (8 * workers))
+    size = LANES if kernel == "count-chain" else max(1, len(replications) // (32 * workers))
     for begin in range(0, len(replications), size):
         yield tuple(replications[begin : begin + size])
 
