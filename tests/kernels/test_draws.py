@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest
 
 from moldable import Deterministic, Exponential, Lognormal, Pareto
-from moldable.kernels import draws
+from moldable.kernels import bucket_ring as draws
 from moldable.simulation.feed import _fast_law
 
 

@@ -4,16 +4,21 @@ A loss system only asks, at each arrival, how many servers are idle; departures 
 need no order. So running jobs hang in unordered lists from a ring of time buckets about as wide as
 the time between arrivals. A job further ahead than the ring's span stays where it is until its turn
 of the ring comes. Departures are looked up only when the policy could tell the difference, so the
-idle counts kept here are lower bounds between such times. All random numbers come in as arrays.
+idle counts kept here are lower bounds between such times. All random numbers come in as arrays;
+for the commonest arrivals and sizes `drawn_ring` fills those arrays itself, block after block, so
+that threads do not wait for one another's turn to run Python.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import njit
 
 CURSOR, FREE = 0, 1
 ONE = np.uint64(1)
+EXPONENTIAL, DETERMINISTIC, LOGNORMAL, PARETO = 0, 1, 2, 3
 
 
 @njit(nogil=True, cache=True)
@@ -199,3 +204,112 @@ def bucket_ring(
     if one_pool:
         idle[0] = known
     cursors[CURSOR], cursors[FREE] = cursor, np.int64(unused)
+
+
+@njit(nogil=True, cache=True)
+def draw_block(rng, times, sizes, picks, now, gap, law, location, scale):
+    """Fill the arrays and return the time of the last arrival.
+
+    Args:
+        rng: a numpy generator.
+        times: to fill with arrival times after `now`.
+        sizes: to fill with sizes.
+        picks: to fill with uniform numbers, as far as it is long.
+        now: time of the arrival before the first.
+        gap: mean time between arrivals.
+        law: one of the codes above.
+        location: mean of a lognormal's logarithm, or logarithm of a Pareto's least value.
+        scale: deviation of a lognormal's logarithm, or one over a Pareto's shape.
+    """
+    for i in range(times.size):
+        now += gap * rng.standard_exponential()
+        times[i] = now
+    if law == DETERMINISTIC:
+        sizes[:] = 1.0
+    elif law == EXPONENTIAL:
+        for i in range(sizes.size):
+            sizes[i] = rng.standard_exponential()
+    elif law == LOGNORMAL:
+        for i in range(sizes.size):
+            sizes[i] = math.exp(location + scale * rng.standard_normal())
+    else:
+        for i in range(sizes.size):
+            sizes[i] = math.exp(location + scale * rng.standard_exponential())
+    for i in range(picks.size):
+        picks[i] = rng.random()
+    return now
+
+
+@njit(nogil=True, cache=True)
+def drawn_ring(
+    rng,
+    jobs,
+    now,
+    gap,
+    law,
+    location,
+    scale,
+    times,
+    sizes,
+    labels,
+    picks,
+    threshold,
+    first,
+    second,
+    table_start,
+    columns,
+    reach,
+    pool_of,
+    pool_of_kind,
+    widths,
+    scales,
+    heads,
+    following,
+    departure,
+    duration,
+    kind,
+    free,
+    cursors,
+    idle,
+    granted,
+    booked,
+    blocked,
+):
+    """Draw and run so many jobs, as many at a time as `times` holds; return the last arrival.
+
+    The first arguments are those of `draw_block`, the others those of `bucket_ring`.
+    """
+    draws = picks.size > 0
+    while jobs > 0:
+        count = min(jobs, times.size)
+        jobs -= count
+        part = picks[:count] if draws else picks
+        now = draw_block(rng, times[:count], sizes[:count], part, now, gap, law, location, scale)
+        bucket_ring(
+            times[:count],
+            sizes[:count],
+            labels,
+            part,
+            threshold,
+            first,
+            second,
+            table_start,
+            columns,
+            reach,
+            pool_of,
+            pool_of_kind,
+            widths,
+            scales,
+            heads,
+            following,
+            departure,
+            duration,
+            kind,
+            free,
+            cursors,
+            idle,
+            granted,
+            booked,
+            blocked,
+        )
+    return now

@@ -17,7 +17,7 @@ from moldable.hull import Floats, Ints
 from moldable.simulation.system import System
 from moldable.sizes import Deterministic, Exponential, Lognormal, Pareto, SizeLaw
 
-BLOCK = 32768
+BLOCK = 8192
 """Arrivals drawn at once: small enough for the cache, large enough to amortise the calls."""
 
 
@@ -82,6 +82,21 @@ class Feed:
             if self.position < self.block.times.size:
                 return
 
+    def left(self) -> int:
+        """Return how many arrivals of the present block have not been handed out."""
+        return self.block.times.size - self.position
+
+    def drawing(self) -> tuple[object, ...]:
+        """Return what a kernel needs to draw on by itself, with memory to draw into."""
+        block = self._memory()
+        assert self.fast is not None  # noqa: S101 - only then does anybody ask
+        return self.drawn_until, self.gap, *self.fast, *block
+
+    def skip(self, count: int, now: float) -> None:
+        """Take note of arrivals of a single class that a kernel has drawn for itself."""
+        self.arrived[0] += count
+        self.now = self.drawn_until = now
+
     def next(self, count: int) -> Iterator[Block]:
         """Hand out the next arrivals; fewer when a list has run out."""
         while count > 0 and self._more():
@@ -118,15 +133,19 @@ class Feed:
         return Block(times, sizes, labels, picks)
 
     def _draw_fast(self, law: int, location: float, scale: float) -> Block:
-        from moldable.kernels.draws import draw_block
+        from moldable.kernels.bucket_ring import draw_block
 
-        # One block is used up before the next is drawn, so the same memory serves for all.
+        block = self._memory()
+        times, sizes, _, picks = block
+        draw_block(self.rng, times, sizes, picks, self.drawn_until, self.gap, law, location, scale)
+        self.drawn_until = float(times[-1])
+        return block
+
+    def _memory(self) -> Block:
+        """One block is used up before the next is drawn, so the same memory serves for all."""
         if self.memory is None:
             picks = np.empty(BLOCK if self.draws else 0)
             self.memory = Block(np.empty(BLOCK), np.empty(BLOCK), NO_LABELS, picks)
-        times, sizes, _, picks = self.memory
-        draw_block(self.rng, times, sizes, picks, self.drawn_until, self.gap, law, location, scale)
-        self.drawn_until = float(times[-1])
         return self.memory
 
     def _labels(self, count: int) -> Ints:
@@ -150,14 +169,14 @@ class Feed:
 
 def _fast_law(law: SizeLaw) -> tuple[int, float, float] | None:
     """Return a law as the numbers a kernel draws it from, if it can."""
-    from moldable.kernels import draws
+    from moldable.kernels import bucket_ring as kernel
 
     if isinstance(law, Exponential):
-        return draws.EXPONENTIAL, 0.0, 0.0
+        return kernel.EXPONENTIAL, 0.0, 0.0
     if isinstance(law, Deterministic):
-        return draws.DETERMINISTIC, 0.0, 0.0
+        return kernel.DETERMINISTIC, 0.0, 0.0
     if isinstance(law, Lognormal):
-        return draws.LOGNORMAL, -0.5 * law.sigma**2, law.sigma
+        return kernel.LOGNORMAL, -0.5 * law.sigma**2, law.sigma
     if isinstance(law, Pareto):
-        return draws.PARETO, math.log1p(-1.0 / law.shape), 1.0 / law.shape
+        return kernel.PARETO, math.log1p(-1.0 / law.shape), 1.0 / law.shape
     return None

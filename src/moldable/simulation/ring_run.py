@@ -22,6 +22,8 @@ from moldable.simulation.system import System
 
 MOST_BUCKETS: Final = 26
 """Power of two beyond which a ring is not made longer; jobs then stay for several turns."""
+SLICE: Final = 1 << 20
+"""Jobs that the kernel draws for itself between two words to the caller."""
 CHUNK: Final = 1 << 16
 """Jobs put into the ring at once when a replication begins."""
 TURN: Final = 2.0
@@ -228,25 +230,34 @@ class _Survey:
 
 
 def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> Tallies:
-    from moldable.kernels.bucket_ring import bucket_ring
+    from moldable.kernels.bucket_ring import bucket_ring, drawn_ring
 
     rng = np.random.Generator(np.random.SFC64(plan.seeds(replication, 0)))
     state = _State.fresh(model, durations=plan.finished)
     _let_run(plan, model, state, rng)
     feed = Feed(plan.system, rng, scale=model.buckets_per_time, draws=model.draws)
     tallies = Tallies.empty(plan, (replication,))
+    planned = plan.jobs * plan.batches
     spent = 0.0
 
-    def let_arrive(slices: Iterator[Block], batch: int) -> None:
+    def let_arrive(slices: Iterator[Block], batch: int, own: int = 0) -> None:
+        """Let blocks of jobs arrive, then so many that the kernel draws itself."""
         nonlocal spent
         granted = np.zeros(model.widths.size, np.int64)
         blocked = np.zeros(model.reach.size, np.int64)
-        counts = (granted, tallies.booked[batch, 0], blocked)
+        arrays = (*model.tables(), *state.arrays(), granted, tallies.booked[batch, 0], blocked)
         for block in slices:
             started = time.thread_time()
-            bucket_ring(*block, *model.tables(), *state.arrays(), *counts)
+            bucket_ring(*block, *arrays)
             spent += time.thread_time() - started
-            report(min(1.0, feed.arrived.sum() / (plan.jobs * plan.batches)))
+            report(min(1.0, float(feed.arrived.sum()) / planned))
+        while own > 0:
+            count = min(own, SLICE)
+            started = time.thread_time()
+            feed.skip(count, drawn_ring(rng, count, *feed.drawing(), *arrays))
+            spent += time.thread_time() - started
+            own -= count
+            report(min(1.0, float(feed.arrived.sum()) / planned))
         tallies.granted[batch, 0], tallies.blocked[batch, 0] = granted, blocked
 
     let_arrive(feed.until(plan.warmup * model.buckets_per_time), 0)
@@ -258,7 +269,11 @@ def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> 
         tallies.booked[batch] = 0.0
         before = feed.arrived.copy()
         window = _Window(state, model, feed.now)
-        let_arrive(feed.next(plan.jobs), batch)
+        if feed.fast is None:
+            let_arrive(feed.next(plan.jobs), batch)
+        else:
+            ready = min(plan.jobs, feed.left())
+            let_arrive(feed.next(ready), batch, plan.jobs - ready)
         tallies.arrived[batch, 0] = feed.arrived - before
         window.close(tallies, batch, feed.now, plan.system.kind_class)
     _refuse_lost_servers(model, state, feed.now)
