@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from moldable import Deterministic, Exponential, Lognormal, Pareto
+from moldable import Deterministic, Exponential, Lognormal, Pareto, PhaseType
 from moldable.kernels import bucket_ring as draws
-from moldable.simulation.feed import _fast_law
+from moldable.simulation.feed import _fast_law, _sample
 
 
 class Script:
@@ -58,3 +58,21 @@ def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law):
     else:
         assert kstest(sizes, law.cdf).pvalue > 1e-4
         assert kstest(sizes * 1.05, law.cdf).pvalue < 1e-4
+
+
+def test_walked_phases_follow_their_law():
+    # Three phases with a loop back to the first: nothing simpler would do.
+    law = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])
+    sizes = _sample(law, np.random.default_rng(8), 40_000)
+    assert kstest(sizes, law.cdf).pvalue > 1e-4
+    assert kstest(sizes * 1.05, law.cdf).pvalue < 1e-4
+
+
+def test_scripted_phases_take_the_planned_walk():
+    sizes = np.empty(2)
+    begin, stay = np.array([0.5, 1.0]), np.array([2.0, 3.0])
+    jumps = np.array([[0.0, 0.6], [0.1, 0.1]])
+    # First: begin in 0, go on to 1, done. Second: begin in 1, back to 0, done.
+    script = Script([1.0, 0.5, 2.0, 0.25], [], [0.4, 0.5, 0.7, 0.9, 0.05, 0.8])
+    draws.draw_phases.py_func(script, sizes, begin, stay, jumps)
+    assert sizes.tolist() == [2.0 * 1.0 + 3.0 * 0.5, 3.0 * 2.0 + 2.0 * 0.25]

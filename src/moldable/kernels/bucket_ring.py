@@ -207,6 +207,31 @@ def bucket_ring(
 
 
 @njit(nogil=True, cache=True)
+def draw_phases(rng, sizes, begin, stay, jumps):
+    """Fill `sizes` with draws of a phase-type law.
+
+    Args:
+        rng: a numpy generator.
+        sizes: to fill.
+        begin: cumulative probabilities of the first phase.
+        stay: mean time in each phase.
+        jumps: cumulative probabilities of the next phase, a row for each; beyond the last: done.
+    """
+    count = stay.size
+    for i in range(sizes.size):
+        u, phase = rng.random(), 0
+        while u >= begin[phase] and phase < count - 1:
+            phase += 1
+        size = 0.0
+        while phase < count:
+            size += stay[phase] * rng.standard_exponential()
+            u, row, phase = rng.random(), phase, 0
+            while phase < count and u >= jumps[row, phase]:
+                phase += 1
+        sizes[i] = size
+
+
+@njit(nogil=True, cache=True)
 def draw_block(rng, times, sizes, picks, now, gap, law, location, scale):
     """Fill the arrays and return the time of the last arrival.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from moldable.hull import Floats, Ints
 from moldable.simulation.system import System
-from moldable.sizes import Deterministic, Exponential, Lognormal, Pareto, SizeLaw
+from moldable.sizes import Deterministic, Exponential, Lognormal, Pareto, PhaseType, SizeLaw
 
 BLOCK = 8192
 """Arrivals drawn at once: small enough for the cache, large enough to amortise the calls."""
@@ -159,12 +159,27 @@ class Feed:
 
     def _sizes(self, labels: Ints, count: int) -> Floats:
         if all(law == self.laws[0] for law in self.laws):
-            return self.laws[0].sample(self.rng, count)
+            return _sample(self.laws[0], self.rng, count)
         sizes = np.empty(count)
         for j, law in enumerate(self.laws):
             own = labels == j
-            sizes[own] = law.sample(self.rng, int(own.sum()))
+            sizes[own] = _sample(law, self.rng, int(own.sum()))
         return sizes
+
+
+def _sample(law: SizeLaw, rng: np.random.Generator, count: int) -> Floats:
+    """Draw sizes; a general phase-type law is walked in a kernel, numpy being slow at it."""
+    if not isinstance(law, PhaseType):
+        return law.sample(rng, count)
+    from moldable.kernels.bucket_ring import draw_phases
+
+    generator = np.array(law.phases.T, dtype=np.float64)
+    leave = -np.diag(generator)
+    off = generator + np.diag(leave)
+    sizes = np.empty(count)
+    jumps = np.cumsum(off, axis=1) / leave[:, None]
+    draw_phases(rng, sizes, np.cumsum(law.phases.alpha), 1.0 / leave, jumps)
+    return sizes
 
 
 def _fast_law(law: SizeLaw) -> tuple[int, float, float] | None:
