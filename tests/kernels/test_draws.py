@@ -12,6 +12,9 @@ from moldable import Deterministic, Exponential, Lognormal, Pareto, PhaseType
 from moldable.kernels import bucket_ring as draws
 from moldable.simulation.feed import _fast_law, _sample
 
+# Three phases with a loop back to the first: nothing simpler would do.
+WALK = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])
+
 
 class Script:
     """A generator that returns what it is told to."""
@@ -33,7 +36,7 @@ def test_scripted_draws_land_in_their_places():
     times, sizes, picks = np.empty(3), np.empty(3), np.empty(3)
     script = Script([1.0, 0.5, 2.0], [0.0, 1.0, -1.0], [0.1, 0.2, 0.3])
     last = draws.draw_block.py_func(
-        script, times, sizes, picks, 10.0, 2.0, draws.LOGNORMAL, 0.5, 0.25
+        script, times, sizes, picks, 10.0, 2.0, draws.LOGNORMAL, 0.5, 0.25, None, None, None
     )
     assert times.tolist() == [12.0, 13.0, 17.0]
     assert last == 17.0
@@ -41,7 +44,7 @@ def test_scripted_draws_land_in_their_places():
     assert picks.tolist() == [0.1, 0.2, 0.3]
 
 
-@pytest.mark.parametrize("law", [Exponential(), Deterministic(), Lognormal(1.3), Pareto(1.7)])
+@pytest.mark.parametrize("law", [Exponential(), Deterministic(), Lognormal(1.3), Pareto(1.7), WALK])
 def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law):
     drawn = []
     for function in (draws.draw_block, draws.draw_block.py_func):
@@ -61,11 +64,9 @@ def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law):
 
 
 def test_walked_phases_follow_their_law():
-    # Three phases with a loop back to the first: nothing simpler would do.
-    law = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])
-    sizes = _sample(law, np.random.default_rng(8), 40_000)
-    assert kstest(sizes, law.cdf).pvalue > 1e-4
-    assert kstest(sizes * 1.05, law.cdf).pvalue < 1e-4
+    sizes = _sample(WALK, np.random.default_rng(8), 40_000)
+    assert kstest(sizes, WALK.cdf).pvalue > 1e-4
+    assert kstest(sizes * 1.05, WALK.cdf).pvalue < 1e-4
 
 
 def test_scripted_phases_take_the_planned_walk():

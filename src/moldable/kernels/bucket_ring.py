@@ -18,7 +18,7 @@ from numba import njit
 
 CURSOR, FREE = 0, 1
 ONE = np.uint64(1)
-EXPONENTIAL, DETERMINISTIC, LOGNORMAL, PARETO = 0, 1, 2, 3
+EXPONENTIAL, DETERMINISTIC, LOGNORMAL, PARETO, PHASES = 0, 1, 2, 3, 4
 
 
 @njit(nogil=True, cache=True)
@@ -232,7 +232,7 @@ def draw_phases(rng, sizes, begin, stay, jumps):
 
 
 @njit(nogil=True, cache=True)
-def draw_block(rng, times, sizes, picks, now, gap, law, location, scale):
+def draw_block(rng, times, sizes, picks, now, gap, law, location, scale, begin, stay, jumps):
     """Fill the arrays and return the time of the last arrival.
 
     Args:
@@ -245,6 +245,9 @@ def draw_block(rng, times, sizes, picks, now, gap, law, location, scale):
         law: one of the codes above.
         location: mean of a lognormal's logarithm, or logarithm of a Pareto's least value.
         scale: deviation of a lognormal's logarithm, or one over a Pareto's shape.
+        begin: of a phase-type law, see `draw_phases`.
+        stay: the same.
+        jumps: the same.
     """
     for i in range(times.size):
         now += gap * rng.standard_exponential()
@@ -257,9 +260,11 @@ def draw_block(rng, times, sizes, picks, now, gap, law, location, scale):
     elif law == LOGNORMAL:
         for i in range(sizes.size):
             sizes[i] = math.exp(location + scale * rng.standard_normal())
-    else:
+    elif law == PARETO:
         for i in range(sizes.size):
             sizes[i] = math.exp(location + scale * rng.standard_exponential())
+    else:
+        draw_phases(rng, sizes, begin, stay, jumps)
     for i in range(picks.size):
         picks[i] = rng.random()
     return now
@@ -274,6 +279,9 @@ def drawn_ring(
     law,
     location,
     scale,
+    begin,
+    stay,
+    jumps,
     times,
     sizes,
     labels,
@@ -309,7 +317,20 @@ def drawn_ring(
         count = min(jobs, times.size)
         jobs -= count
         part = picks[:count] if draws else picks
-        now = draw_block(rng, times[:count], sizes[:count], part, now, gap, law, location, scale)
+        now = draw_block(
+            rng,
+            times[:count],
+            sizes[:count],
+            part,
+            now,
+            gap,
+            law,
+            location,
+            scale,
+            begin,
+            stay,
+            jumps,
+        )
         bucket_ring(
             times[:count],
             sizes[:count],

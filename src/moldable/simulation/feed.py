@@ -124,7 +124,7 @@ class Feed:
 
     def _draw(self) -> Block:
         if self.fast is not None:
-            return self._draw_fast(*self.fast)
+            return self._draw_fast(self.fast)
         times = self.stream.take(BLOCK)
         labels = self._labels(times.size)
         sizes = self._sizes(labels, times.size)
@@ -132,12 +132,12 @@ class Feed:
         self.drawn += times.size
         return Block(times, sizes, labels, picks)
 
-    def _draw_fast(self, law: int, location: float, scale: float) -> Block:
+    def _draw_fast(self, fast: Drawn) -> Block:
         from moldable.kernels.bucket_ring import draw_block
 
         block = self._memory()
         times, sizes, _, picks = block
-        draw_block(self.rng, times, sizes, picks, self.drawn_until, self.gap, law, location, scale)
+        draw_block(self.rng, times, sizes, picks, self.drawn_until, self.gap, *fast)
         self.drawn_until = float(times[-1])
         return block
 
@@ -167,31 +167,51 @@ class Feed:
         return sizes
 
 
+class Drawn(NamedTuple):
+    """A law as the numbers a kernel draws it from, in the order of its arguments."""
+
+    law: int
+    location: float
+    scale: float
+    begin: Floats
+    stay: Floats
+    jumps: Floats
+
+
+def _plain(law: int, location: float = 0.0, scale: float = 0.0) -> Drawn:
+    return Drawn(law, location, scale, np.zeros(1), np.zeros(1), np.zeros((1, 1)))
+
+
+def _phases(law: PhaseType) -> Drawn:
+    from moldable.kernels.bucket_ring import PHASES
+
+    generator = np.array(law.phases.T, dtype=np.float64)
+    leave = -np.diag(generator)
+    jumps = np.cumsum(generator + np.diag(leave), axis=1) / leave[:, None]
+    return Drawn(PHASES, 0.0, 0.0, np.cumsum(law.phases.alpha), 1.0 / leave, jumps)
+
+
 def _sample(law: SizeLaw, rng: np.random.Generator, count: int) -> Floats:
     """Draw sizes; a general phase-type law is walked in a kernel, numpy being slow at it."""
     if not isinstance(law, PhaseType):
         return law.sample(rng, count)
     from moldable.kernels.bucket_ring import draw_phases
 
-    generator = np.array(law.phases.T, dtype=np.float64)
-    leave = -np.diag(generator)
-    off = generator + np.diag(leave)
     sizes = np.empty(count)
-    jumps = np.cumsum(off, axis=1) / leave[:, None]
-    draw_phases(rng, sizes, np.cumsum(law.phases.alpha), 1.0 / leave, jumps)
+    draw_phases(rng, sizes, *_phases(law)[3:])
     return sizes
 
 
-def _fast_law(law: SizeLaw) -> tuple[int, float, float] | None:
-    """Return a law as the numbers a kernel draws it from, if it can."""
+def _fast_law(law: SizeLaw) -> Drawn | None:
+    """Return how a kernel draws the law by itself, if it can."""
     from moldable.kernels import bucket_ring as kernel
 
     if isinstance(law, Exponential):
-        return kernel.EXPONENTIAL, 0.0, 0.0
+        return _plain(kernel.EXPONENTIAL)
     if isinstance(law, Deterministic):
-        return kernel.DETERMINISTIC, 0.0, 0.0
+        return _plain(kernel.DETERMINISTIC)
     if isinstance(law, Lognormal):
-        return kernel.LOGNORMAL, -0.5 * law.sigma**2, law.sigma
+        return _plain(kernel.LOGNORMAL, -0.5 * law.sigma**2, law.sigma)
     if isinstance(law, Pareto):
-        return kernel.PARETO, math.log1p(-1.0 / law.shape), 1.0 / law.shape
-    return None
+        return _plain(kernel.PARETO, math.log1p(-1.0 / law.shape), 1.0 / law.shape)
+    return _phases(law) if isinstance(law, PhaseType) else None
