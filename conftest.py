@@ -2,7 +2,8 @@
 
 - `python` blocks are evaluated, with doctest prompts compared to their output;
 - `console` blocks run each `$ moldable ...` line and compare what it prints;
-- `toml` and `csv` blocks that begin with `# NAME` become that file in the page's own folder;
+- `toml` and `csv` blocks that begin with `# NAME` become that file in the page's own folder, as do
+  blocks of JSON, which has no comments, with a title: `json title="NAME"`;
 - `sh` blocks hold the make targets of a checkout: they must exist.
 """
 
@@ -15,11 +16,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
-from sybil import Sybil
+from sybil import Document, Region, Sybil
 from sybil.example import Example
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
 ROOT = Path(__file__).resolve().parent
 
@@ -78,6 +81,20 @@ def write_file(example: Example) -> None:
         (example.namespace["_folder"] / first[2:].strip()).write_text(example.parsed)
 
 
+def titled_json(document: Document) -> Iterable[Region]:
+    """Find the blocks of JSON that are files."""
+    for region in FencedCodeBlockLexer(r'json title="(?P<name>[^"]+)"')(document):
+        region.parsed = region.lexemes["source"]
+        region.evaluator = write_titled
+        yield region
+
+
+def write_titled(example: Example) -> None:
+    """Write a block under its title."""
+    name = example.region.lexemes["name"]
+    (example.namespace["_folder"] / name).write_text(example.parsed)
+
+
 def check_shell(example: Example) -> str | None:
     """Ask make whether it knows the targets shown."""
     for line in example.parsed.splitlines():
@@ -96,6 +113,7 @@ pytest_collect_file = Sybil(
         CodeBlockParser("console", run_console),
         CodeBlockParser("toml", write_file),
         CodeBlockParser("csv", write_file),
+        titled_json,
         CodeBlockParser("sh", check_shell),
     ],
     patterns=["README.md", "docs/**/*.md"],

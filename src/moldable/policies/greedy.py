@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from moldable.errors import PolicyError
-from moldable.policies.policy_table import Policy
+from moldable.policies.class_entries import entry_of, refuse_other_classes
+from moldable.policies.policy_table import Policy, PolicyTable
 from moldable.reservation import reserve
 from moldable.workload import JobClass, Workload
 
@@ -31,12 +32,7 @@ class GreedyP(Policy):
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
         """Draw blindly; the grant shrinks to what is idle."""
-        if job_class.name not in self.shares:
-            raise PolicyError(
-                f"{self.name} has no shares for class {job_class.name!r}; "
-                f"it knows {', '.join(self.shares)}"
-            )
-        shares = self.shares[job_class.name]
+        shares = entry_of(job_class, self.shares, self.name, "shares")
         if not shares:
             raise PolicyError(f"{self.name} has no width for class {job_class.name!r}; name one")
         return shares
@@ -44,6 +40,11 @@ class GreedyP(Policy):
     def reach(self, job_class: JobClass, servers: int) -> int:
         """From the widest wish on, every wish is granted."""
         return min(max(self.decide(job_class, servers)), servers)
+
+    def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
+        """Tabulate the policy; every class it names must be there."""
+        refuse_other_classes(workload, self.shares, self.name)
+        return super().tabulate(workload, pools)
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 A policy says what it would like to give; what is granted is the fastest allowed width that fits
 into min(wish, idle), the narrowest of equally fast ones, and a job is blocked only if none fits.
+Under a strict policy a job gets the very width wished for, or is blocked.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from typing import Final, final
 
 import numpy as np
 
+from moldable.checks import number, whole
 from moldable.errors import PolicyError
 from moldable.hull import Floats, Ints
+from moldable.policies.class_entries import refuse_unknown_width
 from moldable.speedup import SpeedUp
 from moldable.workload import JobClass, Workload
 
 LARGEST_TABLE: Final = 200_000
 """Rows beyond which a policy must say where its decisions stop changing."""
+ROUNDING: Final = 1e-9
+"""How far a sum of probabilities may be from what it should be."""
 
 
 class Policy(ABC):
@@ -28,7 +33,12 @@ class Policy(ABC):
 
     A user's own policy needs one method, `decide`. If its decisions no longer change from some
     number of idle servers on, overriding `reach` keeps its table short.
+
+    Attributes:
+        strict: whether a job gets the very width wished for or is blocked, rather than what fits.
     """
+
+    strict: bool = False
 
     @abstractmethod
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
@@ -44,7 +54,7 @@ class Policy(ABC):
             _tabulate_class(self, job_class, servers)
             for job_class, servers in zip(workload.classes, pools, strict=True)
         )
-        return PolicyTable(workload.classes, rows)
+        return PolicyTable(workload.classes, rows, self.name)
 
     @property
     def name(self) -> str:
@@ -55,17 +65,30 @@ class Policy(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class PolicyTable:
-    """Probabilities of the granted width.
+    """Probabilities of the granted width; a table that no cluster could follow is refused.
 
     Attributes:
         classes: the job classes, in the workload's order.
         rows: for each class an array with a row for each idle count (the last one stands for
             all larger counts) and a column for each allowed width; what is missing to 1 in a row is
             the probability of being blocked.
+        name: what reports call the policy.
     """
 
     classes: tuple[JobClass, ...]
     rows: tuple[Floats, ...]
+    name: str = "without a name"
+
+    def __post_init__(self) -> None:
+        rows = tuple(np.asarray(table, dtype=np.float64) for table in self.rows)
+        object.__setattr__(self, "rows", rows)
+        if len(rows) != len(self.classes):
+            raise PolicyError(
+                f"policy {self.name} has tables for {len(rows)} classes, but the workload has "
+                f"{len(self.classes)}; give one for each"
+            )
+        for job_class, table in zip(self.classes, rows, strict=True):
+            _refuse_bad_table(self.name, job_class, table)
 
 
 def grantable(speedup: SpeedUp, most: int) -> Ints:
@@ -78,37 +101,81 @@ def grantable(speedup: SpeedUp, most: int) -> Ints:
     return granted
 
 
-def _tabulate_class(policy: Policy, job_class: JobClass, servers: int) -> Floats:
-    reach = min(policy.reach(job_class, servers), servers)
-    if reach > LARGEST_TABLE:
+def refuse_bad_wishes(where: str, wishes: Mapping[int, float]) -> None:
+    """Refuse what is not a choice among widths; `where` begins the complaint."""
+    if not isinstance(wishes, Mapping):
+        raise PolicyError(f"{where}: {wishes!r} is no choice; write {{width: probability, ...}}")
+    for width, probability in wishes.items():
+        whole(width, f"{where}: width", PolicyError)
+        share = number(probability, f"{where}: the probability of width {width}", PolicyError)
+        if not 0.0 <= share <= 1.0 + ROUNDING:
+            raise PolicyError(f"{where}: probability {probability} must lie in [0, 1]; correct it")
+    total = math.fsum(wishes.values())
+    if abs(total - 1.0) > ROUNDING:
         raise PolicyError(
-            f"policy {policy.name} would need {reach} rows; override reach(job_class, servers) "
-            f"with the idle count from which its decisions no longer change"
+            f"{where}: probabilities sum to {total:.9g}; they must sum to 1: jobs are blocked only "
+            f"when nothing fits"
         )
-    granted = grantable(job_class.speedup, max(reach, int(job_class.speedup.widths[-1])))
-    table = np.zeros((reach + 1, len(job_class.speedup)))
+
+
+def _tabulate_class(policy: Policy, job_class: JobClass, servers: int) -> Floats:
+    reach = _reach(policy, job_class, servers)
+    speedup = job_class.speedup
+    granted = grantable(speedup, reach)
+    table = np.zeros((reach + 1, len(speedup)))
     for idle in range(reach + 1):
         wishes = policy.decide(job_class, idle)
-        _refuse_bad_wishes(policy, job_class, idle, wishes)
+        refuse_bad_wishes(f"policy {policy.name}, class {job_class.name!r}, {idle} idle", wishes)
         for width, probability in wishes.items():
-            k = granted[min(width, idle)]
+            if policy.strict:
+                refuse_unknown_width(policy.name, job_class, width)
+                k = int(np.searchsorted(speedup.widths, width)) if width <= idle else -1
+            else:
+                k = int(granted[min(int(width), idle)])
             if k >= 0:
                 table[idle, k] += probability
     return table
 
 
-def _refuse_bad_wishes(
-    policy: Policy, job_class: JobClass, idle: int, wishes: Mapping[int, float]
-) -> None:
-    where = f"policy {policy.name}, class {job_class.name!r}, {idle} idle"
-    for width, probability in wishes.items():
-        if int(width) != width or width < 1:
-            raise PolicyError(f"{where}: width {width} must be a whole number from 1")
-        if not 0.0 <= probability <= 1.0 + 1e-9:
-            raise PolicyError(f"{where}: probability {probability} must lie in [0, 1]")
-    total = math.fsum(wishes.values())
-    if abs(total - 1.0) > 1e-9:  # noqa: PLR2004 - rounding
+def _reach(policy: Policy, job_class: JobClass, servers: int) -> int:
+    asked = policy.reach(job_class, servers)
+    found = number(asked, f"policy {policy.name}: reach", PolicyError)
+    if not (found >= 0 and found.is_integer()):
         raise PolicyError(
-            f"{where}: probabilities sum to {total:.9g}; they must sum to 1: jobs are blocked only "
-            f"when nothing fits"
+            f"policy {policy.name}: reach {asked} must be a whole number from 0, the idle count "
+            f"from which decisions no longer change"
+        )
+    reach = min(int(asked), servers)
+    if reach > LARGEST_TABLE:
+        raise PolicyError(
+            f"policy {policy.name} would need {reach} rows; override reach(job_class, servers) "
+            f"with the idle count from which its decisions no longer change"
+        )
+    return reach
+
+
+def _refuse_bad_table(policy: str, job_class: JobClass, table: Floats) -> None:
+    widths = job_class.speedup.widths
+    if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] != widths.size:  # noqa: PLR2004
+        raise PolicyError(
+            f"policy {policy}: the table of class {job_class.name!r} has shape {table.shape}; it "
+            f"needs a row for each idle count from 0 and {widths.size} columns, one for each width"
+        )
+    for idle, k in np.argwhere(~(table >= 0.0))[:1]:  # NaN is not at least 0 either
+        raise PolicyError(
+            f"policy {policy} grants width {widths[k]} to class {job_class.name!r} with {idle} "
+            f"idle with probability {table[idle, k]}; probabilities must be at least 0"
+        )
+    totals = table.sum(axis=1)
+    for idle in np.flatnonzero(totals > 1.0 + ROUNDING)[:1]:
+        raise PolicyError(
+            f"policy {policy}, class {job_class.name!r}, {idle} idle: probabilities sum to "
+            f"{totals[idle]:.9g}; they must sum to at most 1, what is missing being blocked"
+        )
+    tight = table[: widths[-1]]  # with more idle than that, every width fits
+    beyond = (tight > 0.0) & (widths > np.arange(len(tight))[:, np.newaxis])
+    for idle, k in np.argwhere(beyond)[:1]:
+        raise PolicyError(
+            f"policy {policy} grants width {widths[k]} to class {job_class.name!r} with {idle} "
+            f"idle; a job cannot get more servers than are idle: grant a narrower width or none"
         )

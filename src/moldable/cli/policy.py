@@ -1,0 +1,92 @@
+"""Which policy does a command line name? The option that every command spells alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moldable.errors import InputError
+
+if TYPE_CHECKING:
+    from moldable.policies.equi import Equi
+    from moldable.policies.policy_table import Policy
+    from moldable.workload import Workload
+
+DEFAULT = "greedy-p"
+USAGES = {
+    "greedy-p": "greedy-p or greedy-p:0.85",
+    "greedy": "greedy",
+    "fixed": "fixed:3",
+    "fixed-strict": "fixed-strict:3",
+    "rigid": "rigid",
+    "equi": "equi",
+}
+NUMBER_NEEDED = ("fixed", "fixed-strict")
+
+PolicyOption = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="POLICY",
+        help="greedy-p[:DESIGN_LOAD] (the optimum's shares), greedy (the widest that fits), "
+        "fixed:WIDTH, fixed-strict:WIDTH (that width or blocked), rigid (each class its one "
+        "width or blocked), equi (preemptive, only where it can be evaluated), or a JSON file.",
+    ),
+]
+
+
+def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | None:
+    """Read the name of a policy or its file; None is the default, greedy(p*)."""
+    from moldable.policies.equi import Equi
+    from moldable.policies.fixed_width import FixedWidth
+    from moldable.policies.greedy import Greedy, greedy_p
+    from moldable.policies.policy_file import read_policy_file
+    from moldable.policies.rigid import Rigid
+
+    if text.strip().lower().endswith(".json"):
+        return read_policy_file(Path(text.strip()))
+    name, colon, parameter = text.strip().partition(":")
+    _refuse_bad_spelling(text, name, colon, parameter)
+    match name:
+        case "greedy":
+            return Greedy()
+        case "fixed" | "fixed-strict":
+            return FixedWidth(_width(text, name, parameter), strict=name == "fixed-strict")
+        case "rigid":
+            return Rigid()
+        case "equi":
+            return Equi()
+        case _:
+            return greedy_p(workload, servers, _load(text, parameter)) if parameter else None
+
+
+def _refuse_bad_spelling(text: str, name: str, colon: str, parameter: str) -> None:
+    from moldable.errors import nearest
+
+    if name not in USAGES:
+        raise InputError(f"unknown policy {text!r}; {nearest(name, USAGES)}, or a file FILE.json")
+    usage = USAGES[name]
+    if colon and ":" not in usage:
+        raise InputError(f"policy {text!r} takes no number; write {usage}")
+    if not parameter and (colon or name in NUMBER_NEEDED):
+        raise InputError(f"policy {text!r} lacks its number; write {usage}")
+
+
+def _width(text: str, name: str, parameter: str) -> int:
+    try:
+        return int(parameter)
+    except ValueError:
+        raise InputError(
+            f"policy {text!r}: {parameter!r} is not a width; write {USAGES[name]}"
+        ) from None
+
+
+def _load(text: str, parameter: str) -> float:
+    try:
+        return float(parameter)
+    except ValueError:
+        raise InputError(
+            f"policy {text!r}: {parameter!r} is not a load; write greedy-p:0.85"
+        ) from None

@@ -1,0 +1,188 @@
+"""Which policy does a JSON file hold, and how is a policy written as one?
+
+`{"policy": "greedy"}`
+`{"policy": "greedy-p", "classes": {"jobs": {"3": 0.5, "4": 0.5}}}`      width: share of the jobs
+`{"policy": "fixed", "width": 3, "strict": false}`
+`{"policy": "rigid"}` or `{"policy": "rigid", "classes": {"jobs": 3}}`   the width of each class
+`{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}`        idle servers: width
+
+Every complaint names the file. To add a kind of policy, add a row to KINDS.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from moldable.errors import InputError, MoldableError, PolicyError, nearest
+from moldable.policies.fixed_width import FixedWidth
+from moldable.policies.greedy import Greedy, GreedyP
+from moldable.policies.policy_table import Policy, refuse_bad_wishes
+from moldable.policies.rigid import Rigid
+from moldable.policies.thresholds import Thresholds
+from moldable.text_files import read_text
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one kind of policy is written.
+
+    Attributes:
+        policy: its class.
+        read: makes the policy of the file's keys.
+        write: gives those keys back.
+        required: the keys it needs beside "policy".
+        optional: those it may have.
+    """
+
+    policy: type[Policy]
+    read: Callable[[Data], Policy]
+    write: Callable[[Any], dict[str, Any]]
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
+def read_policy_file(path: Path | str) -> Policy:
+    """Read a policy from a JSON file."""
+    path = Path(path)
+    text = read_text(path)
+    try:
+        return _policy(_parsed(text))
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}, line {error.lineno}: not valid JSON: {error.msg.lower()}"
+        ) from None
+    except MoldableError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def to_json(policy: Policy) -> str:
+    """Write a policy so that reading it back gives the same decisions."""
+    for name, kind in KINDS.items():
+        if isinstance(policy, kind.policy):
+            return json.dumps({"policy": name, **kind.write(policy)})
+    raise PolicyError(
+        f"policy {policy.name} is code rather than data, so it has no JSON; "
+        f"these kinds have: {', '.join(KINDS)}"
+    )
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeats)
+    except (json.JSONDecodeError, MoldableError):
+        raise
+    except (RecursionError, ValueError):  # thousands of brackets, or of digits
+        raise InputError("no policy is nested so deeply or has numbers so long") from None
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InputError(f"key {key!r} is given twice; keep one of them")
+        found[key] = value
+    return found
+
+
+def _policy(data: object) -> Policy:
+    if not isinstance(data, dict) or "policy" not in data:
+        raise InputError('no "policy" is named; write {"policy": "greedy"}, say')
+    name = data["policy"]
+    if not isinstance(name, str) or name not in KINDS:
+        raise InputError(f"unknown policy {name!r}; {nearest(str(name), KINDS)}")
+    kind = KINDS[name]
+    known = ("policy", *kind.required, *kind.optional)
+    for key in data:
+        if key not in known:
+            raise InputError(f"unknown key {key!r} of policy {name!r}; {nearest(key, known)}")
+    for key in kind.required:
+        if key not in data:
+            raise InputError(f'policy {name!r} needs {key!r}; add "{key}": ...')
+    return kind.read(data)
+
+
+def _classes(data: Data) -> dict[str, Any]:
+    classes = data.get("classes", {})
+    if not isinstance(classes, dict):
+        raise InputError(f'"classes" is {classes!r}; write {{"NAME OF CLASS": ...}}')
+    return classes
+
+
+def _tables(data: Data, row: str) -> dict[str, dict[int, Any]]:
+    """Return a table for each class; `row` says what its rows are."""
+    tables: dict[str, dict[int, Any]] = {}
+    for name, table in _classes(data).items():
+        if not isinstance(table, dict):
+            raise InputError(f"class {name!r} has {table!r}; write {row}")
+        tables[name] = {}
+        for key, value in table.items():
+            if not (key.isascii() and key.isdigit()) or int(key) in tables[name]:
+                raise InputError(
+                    f"class {name!r}: key {key!r} is no whole number or repeats one; write {row}"
+                )
+            tables[name][int(key)] = value
+    return tables
+
+
+def _read_greedy_p(data: Data) -> GreedyP:
+    shares = _tables(data, '{"width": share, ...}')
+    for name, wishes in shares.items():
+        refuse_bad_wishes(f"class {name!r}", wishes)
+    label = data.get("label", GreedyP.label)
+    if not isinstance(label, str):
+        raise InputError(f'"label" is {label!r}; it must be text, the name in reports')
+    return GreedyP(shares, label)
+
+
+def _write_greedy_p(policy: GreedyP) -> dict[str, Any]:
+    # Widths and shares may be numpy's, which JSON does not know.
+    classes = {
+        name: {int(width): float(share) for width, share in shares.items()}
+        for name, shares in policy.shares.items()
+    }
+    return {"label": policy.label, "classes": classes}
+
+
+def _read_fixed(data: Data) -> FixedWidth:
+    strict = data.get("strict", False)
+    if not isinstance(strict, bool):
+        raise InputError(f'"strict" is {strict!r}; it must be true or false')
+    return FixedWidth(data["width"], strict)
+
+
+KINDS: Final = {
+    "greedy": Kind(Greedy, lambda _: Greedy(), lambda _: {}),
+    "greedy-p": Kind(
+        GreedyP,
+        _read_greedy_p,
+        _write_greedy_p,
+        required=("classes",),
+        optional=("label",),
+    ),
+    "fixed": Kind(
+        FixedWidth,
+        _read_fixed,
+        lambda policy: {"width": policy.width, "strict": policy.strict},
+        required=("width",),
+        optional=("strict",),
+    ),
+    "rigid": Kind(
+        Rigid,
+        lambda data: Rigid(_classes(data)),
+        lambda policy: {"classes": policy.widths} if policy.widths else {},
+        optional=("classes",),
+    ),
+    "thresholds": Kind(
+        Thresholds,
+        lambda data: Thresholds(_tables(data, '{"idle servers": width, ...}')),
+        lambda policy: {"classes": policy.tables},
+        required=("classes",),
+    ),
+}
+"""The kinds of policies that are data, by the name they have in a file."""

@@ -1,0 +1,174 @@
+"""What every policy must do, the library's and a user's alike."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from moldable import (
+    FixedWidth,
+    Greedy,
+    GreedyP,
+    JobClass,
+    Policy,
+    Rigid,
+    SpeedUp,
+    Thresholds,
+    Workload,
+    greedy_p,
+)
+
+PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+GAPS = SpeedUp({2: 1.9, 4: 3.5, 8: 6.0})
+DIPS = SpeedUp({1: 1.0, 2: 1.9, 3: 1.7, 4: 1.9, 6: 2.5})
+SUPER_LINEAR = SpeedUp([1, 2.2, 3.5, 4.9])
+
+# Width 4 is in every curve, so that policies of one width apply to all of them.
+SYSTEMS = {
+    "one class": (Workload.single(PAPER, 0.8, 40), (40,)),
+    "gaps": (Workload.single(GAPS, 0.5, 40), (40,)),
+    "dips": (Workload.single(DIPS, 0.5, 40), (40,)),
+    "super-linear": (Workload.single(SUPER_LINEAR, 0.8, 40), (40,)),
+    "fewer servers than the widest": (Workload.single(GAPS, 0.5, 5), (5,)),
+    "several classes": (
+        Workload((JobClass("a", 9.0, PAPER), JobClass("b", 3.0, GAPS, 2.0))),
+        (40, 40),
+    ),
+    "reserved": (
+        Workload((JobClass("a", 9.0, PAPER), JobClass("b", 3.0, DIPS)), "reserved"),
+        (30, 10),
+    ),
+}
+
+
+class HalfOfIdle(Policy):
+    """A user's own policy: about half of what is idle."""
+
+    def decide(self, job_class, idle):
+        return {max(1, min(idle // 2, int(job_class.speedup.widths[-1]))): 1.0}
+
+
+class EitherOrNothing(Policy):
+    """A user's own strict policy: the narrowest or the widest width, by the toss of a coin."""
+
+    strict = True
+
+    def decide(self, job_class, idle):  # noqa: ARG002
+        widths = job_class.speedup.widths.tolist()
+        return {widths[0]: 0.5, widths[-1]: 0.5} if len(widths) > 1 else {widths[0]: 1.0}
+
+    def reach(self, job_class, servers):  # noqa: ARG002
+        return int(job_class.speedup.widths[-1])
+
+
+def shares(workload):
+    return {
+        c.name: dict.fromkeys(c.speedup.widths.tolist(), 1 / len(c.speedup))
+        for c in workload.classes
+    }
+
+
+def rising(workload):
+    return {
+        c.name: {2 * w: w for w in c.speedup.widths.tolist() if 2 * w <= 12}
+        for c in workload.classes
+    }
+
+
+POLICIES = {
+    "greedy(p*)": lambda workload: greedy_p(workload, 40),
+    "greedy(p*) at a design load": lambda workload: greedy_p(workload, 40, 0.7),
+    "greedy(p)": lambda workload: GreedyP(shares(workload)),
+    "greedy": lambda _: Greedy(),
+    "fixed width": lambda _: FixedWidth(4),
+    "fixed width, strict": lambda _: FixedWidth(4, strict=True),
+    "rigid": lambda workload: Rigid({c.name: 4 for c in workload.classes}),
+    "thresholds": lambda workload: Thresholds(rising(workload)),
+    "a user's": lambda _: HalfOfIdle(),
+    "a user's, strict": lambda _: EitherOrNothing(),
+}
+
+
+@pytest.fixture(params=SYSTEMS)
+def system(request):
+    return SYSTEMS[request.param]
+
+
+@pytest.fixture(params=POLICIES)
+def policy(request, system):
+    return POLICIES[request.param](system[0])
+
+
+def granted(speedup, width, idle, strict):
+    """The width granted, by the words of the rule; None: blocked."""
+    if strict:
+        return width if width <= idle else None
+    fitting = [w for w in speedup.widths.tolist() if w <= min(width, idle)]
+    return max(fitting, key=lambda w: (speedup[w], -w), default=None)
+
+
+def row(policy, job_class, idle):
+    """The probability of each granted width, by decide() alone."""
+    speedup = job_class.speedup
+    found = dict.fromkeys(speedup.widths.tolist(), 0.0)
+    for width, probability in policy.decide(job_class, idle).items():
+        got = granted(speedup, width, idle, policy.strict)
+        if got is not None:
+            found[got] += probability
+    return list(found.values())
+
+
+def test_the_table_is_what_decide_and_the_rule_of_granting_give_at_every_idle_count(policy, system):
+    workload, pools = system
+    table = policy.tabulate(workload, pools)
+    assert table.classes == workload.classes
+    assert table.name == policy.name
+    for job_class, rows, servers in zip(workload.classes, table.rows, pools, strict=True):
+        assert len(rows) <= servers + 1
+        for idle in range(servers + 1):  # beyond the reach the last row must still be right
+            at = min(idle, len(rows) - 1)
+            assert rows[at] == pytest.approx(row(policy, job_class, idle), abs=1e-12)
+
+
+def test_grants_fit_and_rows_are_complete(policy, system):
+    workload, pools = system
+    for job_class, rows in zip(
+        workload.classes, policy.tabulate(workload, pools).rows, strict=True
+    ):
+        widths = job_class.speedup.widths
+        assert np.all((rows >= 0.0) & (rows <= 1.0 + 1e-12))
+        for idle, probabilities in enumerate(rows):
+            assert np.all(widths[probabilities > 0] <= idle)
+            if policy.strict:
+                wishes = policy.decide(job_class, idle)
+                fits = sum(p for width, p in wishes.items() if width <= idle)
+            else:
+                least = min(policy.decide(job_class, idle))
+                fits = 1.0 if widths[0] <= min(idle, least) else probabilities.sum()
+            assert probabilities.sum() == pytest.approx(fits)
+
+
+def test_decisions_are_repeated_and_survive_a_journey(policy, system):
+    workload, pools = system
+    here = policy.tabulate(workload, pools)
+    sent = pickle.loads(pickle.dumps(policy))  # noqa: S301 - our own bytes
+    assert sent.name == policy.name
+    for other in (policy.tabulate(workload, pools), sent.tabulate(workload, pools)):
+        for one, two in zip(here.rows, other.rows, strict=True):
+            assert np.array_equal(one, two)
+
+
+def test_a_larger_pool_changes_no_row(policy, system):
+    workload, pools = system
+    larger = policy.tabulate(workload, tuple(servers + 20 for servers in pools))
+    for one, two in zip(policy.tabulate(workload, pools).rows, larger.rows, strict=True):
+        assert np.array_equal(one, two[: len(one)])
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if name != "a user's"])
+def test_a_policy_that_knows_its_reach_fits_any_cluster(name):
+    workload, _ = SYSTEMS["several classes"]
+    table = POLICIES[name](workload).tabulate(workload, (10**9, 10**9))
+    assert all(len(rows) <= 13 for rows in table.rows)
