@@ -8,11 +8,14 @@ such passes stop paying, the classical sequential scan finishes the curves that 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Whole = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 
 # A pass over the arrays must drop at least this share of the points to be worth another one.

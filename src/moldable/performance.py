@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, final
+from dataclasses import dataclass
+from typing import Any, Self, final
 
 Interval = tuple[float, float]
 NOISE = 1e-12
@@ -24,6 +24,11 @@ class Estimate:
 
     value: float
     interval: Interval | None
+
+    @classmethod
+    def exact(cls, value: float) -> Self:
+        """Return a number that is known exactly: its interval has no width."""
+        return cls(value, (value, value))
 
     @property
     def half_width(self) -> float:
@@ -76,20 +81,27 @@ class ClassPerformance:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Performance:
-    """How a cluster performs.
+    """How a cluster performs, whichever way it was found.
 
     Attributes:
         blocking: the probability that an arriving job is blocked.
         mean_execution_time: of accepted jobs, in units of time.
-        estimator: how the mean execution time was estimated.
         quantiles: of the execution time of accepted jobs.
         width_shares: share of accepted jobs granted each width.
         mean_jobs: jobs of each width in the system, per server: E[X_i/n].
         busy_fraction: the fraction of servers kept busy.
         departure_rate: departures per server and unit of time, r.
         classes: the same for every class.
+        method: "closed-form", "chain" or "simulate"; the first two are exact.
+        reason: why that method, in words.
+        warnings: what the reader should know.
+        provenance: versions, parameters and machine.
+        states: of the chain, if it was solved.
+        residual: by what its balance equations are off, relative to the flow.
+        neglected_mass: bound on the probability of states that were left out.
+        estimator: how a simulated mean execution time was estimated.
         arrivals: how many arrivals were counted.
         arrivals_per_second: for one core, kernel time only.
         seed: that gives the same numbers again.
@@ -97,51 +109,73 @@ class Performance:
         start: how replications began.
         warmup: time that was not counted, in mean sizes.
         converged: whether the asked precision was reached; True if none was asked.
-        warnings: what the reader should know.
-        provenance: versions, parameters and machine.
     """
 
     blocking: Estimate
     mean_execution_time: Estimate
-    estimator: str
     quantiles: Mapping[float, float]
     width_shares: Mapping[int, float]
     mean_jobs: Mapping[int, float]
     busy_fraction: float
     departure_rate: float
     classes: tuple[ClassPerformance, ...]
-    arrivals: int
-    arrivals_per_second: float
-    seed: int
-    kernel: str
-    start: str
-    warmup: float
-    converged: bool
+    method: str
+    reason: str
     warnings: tuple[str, ...]
-    provenance: Mapping[str, Any] = field(repr=False)
+    provenance: Mapping[str, Any]
+    states: int | None = None
+    residual: float | None = None
+    neglected_mass: float | None = None
+    estimator: str | None = None
+    arrivals: int | None = None
+    arrivals_per_second: float | None = None
+    seed: int | None = None
+    kernel: str | None = None
+    start: str | None = None
+    warmup: float | None = None
+    converged: bool = True
+
+    def __repr__(self) -> str:
+        """Write what matters; `to_dict` has it all."""
+        return (
+            f"Performance(blocking={self.blocking}, "
+            f"mean_execution_time={self.mean_execution_time}, "
+            f"busy_fraction={self.busy_fraction:.4g}, policy={self.provenance['policy']!r}, "
+            f"method={self.method!r})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and lists, ready for JSON."""
+        """Return plain numbers and lists, ready for JSON; null where a method has no such thing."""
         return {
             **_estimate("blocking", self.blocking),
             **_estimate("mean_execution_time", self.mean_execution_time),
-            "estimator": self.estimator,
             "quantiles": {f"{level:g}": _finite(value) for level, value in self.quantiles.items()},
             "width_shares": _by_width(self.width_shares),
             "mean_jobs": _by_width(self.mean_jobs),
             "busy_fraction": self.busy_fraction,
             "departure_rate": self.departure_rate,
             "classes": [part.to_dict() for part in self.classes],
-            "arrivals": self.arrivals,
-            "arrivals_per_second": self.arrivals_per_second,
-            "seed": self.seed,
-            "kernel": self.kernel,
-            "start": self.start,
-            "warmup": self.warmup,
-            "converged": self.converged,
+            "method": self.method,
+            "reason": self.reason,
+            **{name: getattr(self, name) for name in _OF_SOME_METHODS},
             "warnings": list(self.warnings),
             "provenance": dict(self.provenance),
         }
+
+
+_OF_SOME_METHODS = (
+    "states",
+    "residual",
+    "neglected_mass",
+    "estimator",
+    "arrivals",
+    "arrivals_per_second",
+    "seed",
+    "kernel",
+    "start",
+    "warmup",
+    "converged",
+)
 
 
 def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from moldable.kernels.bucket_ring import bucket_ring
 from moldable.policies.greedy import Greedy, GreedyP
 from moldable.simulation.outcomes import alias_table
 from moldable.simulation.ring_run import _State, _with_blocked, ring_model
-from moldable.simulation.system import build_system
+from moldable.system import build_system
 from naive.loss_system import run
 from strategies import curves
 

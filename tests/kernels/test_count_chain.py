@@ -7,11 +7,12 @@ import pytest
 
 from moldable import Exponential, Hyperexponential, JobClass, MixedErlang, SpeedUp, Workload
 from moldable.arrivals import Poisson
+from moldable.count_model import chain_model
 from moldable.kernels import count_chain as kernel
 from moldable.policies.greedy import Greedy
-from moldable.simulation.chain_run import TICKS, _kernel_arguments, chain_model
+from moldable.simulation.chain_run import LANE_SETS, TICKS, _kernel_arguments
 from moldable.simulation.outcomes import alias_table, columns_needed
-from moldable.simulation.system import build_system
+from moldable.system import build_system
 from naive.count_chain import Xoshiro, run
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
@@ -31,18 +32,18 @@ def systems():
     yield "two classes", Workload(two), None
 
 
-def lanes_after(system, blocks, function):
+def lanes_after(system, blocks, function, lanes=8, seeds=None):
     model = chain_model(system)
     slots, classes = model.rates.size, len(system.workload.classes)
-    buffer = np.zeros((kernel.JOBS + 2 * slots + classes, kernel.LANES))
+    buffer = np.zeros((kernel.JOBS + 2 * slots + classes, lanes))
     words = buffer.view(np.uint64)
-    rng = np.random.default_rng(5)
-    words[:4] = rng.integers(0, 2**64, (4, kernel.LANES), dtype=np.uint64)
-    seeds = words[:4].copy()
+    if seeds is None:
+        seeds = np.random.default_rng(5).integers(0, 2**64, (4, lanes), dtype=np.uint64)
+    words[:4] = seeds
     buffer[kernel.IDLE] = system.servers
-    sums = np.zeros(slots * kernel.LANES)
+    sums = np.zeros(slots * lanes)
     with np.errstate(over="ignore"):
-        arguments = _kernel_arguments(model, classes)
+        arguments = _kernel_arguments(model, lanes, classes)
         function(words.ravel(), buffer.ravel(), *arguments, blocks, TICKS, sums)
     return model, buffer, seeds, sums
 
@@ -56,7 +57,7 @@ def test_every_lane_walks_the_path_of_the_naive_twin(workload, policy):
     model, buffer, seeds, sums = lanes_after(system, blocks, kernel.count_chain)
     table = alias_table(model.outcomes, columns_needed(model.outcomes))
     slots = model.rates.size
-    for lane in range(0, kernel.LANES, 5):
+    for lane in (0, 3, 7):
         draws = Xoshiro(seeds[:, lane])
         uniforms = iter(draws.uniform, None)
         jobs, total = [0] * slots, np.zeros(slots)
@@ -71,7 +72,7 @@ def test_every_lane_walks_the_path_of_the_naive_twin(workload, policy):
         assert rows[kernel.JOBS : kernel.JOBS + slots].tolist() == jobs
         assert rows[kernel.JOBS + slots : kernel.JOBS + 2 * slots].tolist() == granted.tolist()
         assert rows[kernel.JOBS + 2 * slots :].tolist() == blocked.tolist()
-        assert sums.reshape(slots, kernel.LANES)[:, lane].tolist() == total.tolist()
+        assert sums.reshape(slots, -1)[:, lane].tolist() == total.tolist()
         assert granted.sum() > 20
 
 
@@ -101,3 +102,15 @@ def test_law_of_sizes_does_not_change_a_one_phase_model():
     right = chain_model(build_system(Workload((one_phase,)), 20, None, Poisson()))
     assert np.array_equal(left.rates, right.rates)
     assert np.array_equal(left.outcomes, right.outcomes)
+
+
+@pytest.mark.parametrize("function", [kernel.count_chain, kernel.count_chain.py_func])
+def test_lanes_do_not_care_how_many_run_beside_them(function):
+    system = build_system(Workload((JobClass("a", 16.0, PAPER),)), 20, None, Poisson())
+    seeds = np.random.default_rng(5).integers(0, 2**64, (4, max(LANE_SETS)), dtype=np.uint64)
+    alone, *wider = (
+        lanes_after(system, 4, function, lanes, seeds[:, :lanes])[1] for lanes in LANE_SETS
+    )
+    for buffer in wider:
+        assert np.array_equal(buffer[:, : alone.shape[1]], alone)
+        assert not np.array_equal(buffer[:, -alone.shape[1] :], alone)

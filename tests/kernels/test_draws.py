@@ -6,14 +6,35 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import kstest
+from scipy.stats import gamma as scipy_gamma
+from scipy.stats import kstest, triang
 
-from moldable import Deterministic, Exponential, Lognormal, Pareto, PhaseType
+from moldable import (
+    Deterministic,
+    Empirical,
+    Exponential,
+    FromScipy,
+    Hyperexponential,
+    JobClass,
+    Lognormal,
+    MixedErlang,
+    Pareto,
+    PhaseType,
+    Poisson,
+    SpeedUp,
+    Weibull,
+    Workload,
+)
 from moldable.kernels import bucket_ring as draws
-from moldable.simulation.feed import _fast_law, _sample
+from moldable.simulation.drawn_laws import _walked, draw_sizes, drawn_laws
+from moldable.simulation.feed import NO_LABELS, Feed
+from moldable.system import build_system
 
 # Three phases with a loop back to the first: nothing simpler would do.
 WALK = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])
+# Rates so far apart that no table of quantiles is fine enough.
+STIFF = PhaseType([0.9, 0.1], [[-1000.0, 0.0], [0.0, -1.0]])
+NO_CHOICE = (np.ones(1), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 class Script:
@@ -32,25 +53,48 @@ class Script:
         return next(self.lists[2])
 
 
-def test_scripted_draws_land_in_their_places():
+@pytest.fixture
+def plain(monkeypatch):
+    """Return the draws without compilation, and without it in what they call."""
+    for name in ("look_up", "draw_phases", "draw_sizes", "draw_by_class"):
+        monkeypatch.setattr(draws, name, getattr(draws, name).py_func)
+    return draws.draw_block.py_func
+
+
+def test_scripted_draws_land_in_their_places(plain):
     times, sizes, picks = np.empty(3), np.empty(3), np.empty(3)
     script = Script([1.0, 0.5, 2.0], [0.0, 1.0, -1.0], [0.1, 0.2, 0.3])
-    last = draws.draw_block.py_func(
-        script, times, sizes, picks, 10.0, 2.0, draws.LOGNORMAL, 0.5, 0.25, None, None, None
-    )
+    one = (np.array([draws.LOGNORMAL]), np.array([0.5]), np.array([0.25]), None, np.zeros(0))
+    last = plain(script, times, sizes, NO_LABELS, picks, 10.0, 2.0, NO_CHOICE, one)
     assert times.tolist() == [12.0, 13.0, 17.0]
     assert last == 17.0
     assert sizes == pytest.approx([math.exp(0.5), math.exp(0.75), math.exp(0.25)])
     assert picks.tolist() == [0.1, 0.2, 0.3]
 
 
-@pytest.mark.parametrize("law", [Exponential(), Deterministic(), Lognormal(1.3), Pareto(1.7), WALK])
-def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law):
+@pytest.mark.parametrize(
+    "law",
+    [
+        Exponential(),
+        Deterministic(),
+        Lognormal(1.3),
+        Pareto(1.7),
+        Weibull(1.5),
+        Hyperexponential(2.0),
+        MixedErlang(),
+        Empirical(np.random.default_rng(1).gamma(2.0, size=100_000)),
+        FromScipy(scipy_gamma(2.5)),
+        WALK,
+        STIFF,
+    ],
+    ids=str,
+)
+def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law, plain):
     drawn = []
-    for function in (draws.draw_block, draws.draw_block.py_func):
+    for function in (draws.draw_block, plain):
         rng = np.random.Generator(np.random.SFC64(3))
         times, sizes, picks = np.empty(20_000), np.empty(20_000), np.empty(10)
-        function(rng, times, sizes, picks, 0.0, 0.5, *_fast_law(law))
+        function(rng, times, sizes, NO_LABELS, picks, 0.0, 0.5, NO_CHOICE, drawn_laws([law]))
         drawn.append((times, sizes, picks))
     for one, other in zip(*drawn, strict=True):
         assert one.tobytes() == other.tobytes()
@@ -63,10 +107,49 @@ def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law):
         assert kstest(sizes * 1.05, law.cdf).pvalue < 1e-4
 
 
-def test_walked_phases_follow_their_law():
-    sizes = _sample(WALK, np.random.default_rng(8), 40_000)
-    assert kstest(sizes, WALK.cdf).pvalue > 1e-4
-    assert kstest(sizes * 1.05, WALK.cdf).pvalue < 1e-4
+@pytest.mark.parametrize("law", [WALK, STIFF], ids=str)
+def test_walked_phases_follow_their_law(law):
+    sizes = np.empty(40_000)
+    draws.draw_sizes(np.random.default_rng(8), sizes, *_walked(law.phases))
+    assert kstest(sizes, law.cdf).pvalue > 1e-4
+    assert kstest(sizes * 1.05, law.cdf).pvalue < 1e-4
+
+
+def test_laws_without_a_kernel_of_their_own_are_drawn_by_themselves():
+    bent = FromScipy(triang(0.3))
+    assert drawn_laws([WALK, bent]) is None
+    sizes = draw_sizes(bent, np.random.default_rng(8), 1000)
+    assert np.array_equal(sizes, bent.sample(np.random.default_rng(8), 1000))
+
+
+def test_scripted_labels_get_sizes_of_their_class(plain):
+    times, sizes, labels, picks = np.empty(5), np.empty(5), np.empty(5, np.int64), np.empty(0)
+    # Columns of class 0 up to a quarter, else 2; and of class 1 up to a half, else 2.
+    choice = (np.array([0.25, 0.5]), np.array([0, 1]), np.array([2, 2]))
+    laws = [Deterministic(), Exponential(), Empirical([1.0, 3.0])]
+    uniforms = [0.1, 0.2, 0.6, 0.9, 0.7]
+    script = Script([0.5] * 5 + [7.0, 8.0], [], [*uniforms, 0.2, 0.7])
+    plain(script, times, sizes, labels, picks, 0.0, 2.0, choice, drawn_laws(laws))
+    assert times.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert labels.tolist() == [0, 2, 1, 2, 1]
+    assert sizes.tolist() == [1.0, 0.5, 7.0, 1.5, 8.0]
+
+
+def test_classes_arrive_in_their_shares_with_their_own_sizes():
+    laws = [WALK, Lognormal(2.0), Exponential()]
+    classes = tuple(
+        JobClass(f"c{j}", rate, SpeedUp([1]), size=law)
+        for j, (rate, law) in enumerate(zip((1.0, 2.0, 5.0), laws, strict=True))
+    )
+    system = build_system(Workload(classes), 10, None, Poisson())
+    rng = np.random.Generator(np.random.SFC64(3))
+    block = next(Feed(system, rng, scale=1.0, draws=True).next(8192))
+    for j, law in enumerate(laws):
+        own = block.sizes[block.labels == j]
+        share = classes[j].arrival_rate / 8.0
+        assert abs(own.size - 8192 * share) < 4 * math.sqrt(8192 * share * (1 - share))
+        assert kstest(own, law.cdf).pvalue > 1e-4
+        assert kstest(own * 1.25, law.cdf).pvalue < 1e-4
 
 
 def test_scripted_phases_take_the_planned_walk():

@@ -26,12 +26,13 @@ from moldable import (
     Workload,
     simulate,
 )
+from moldable.count_model import chain_model
 from moldable.errors import MoldableError
-from moldable.kernels import count_chain
-from moldable.simulation.chain_run import _kernel_arguments, chain_model
-from moldable.simulation.replications import LANES
-from moldable.simulation.system import build_system
-from moldable.simulation.warmup import mser
+from moldable.simulation.chain_run import _kernel_arguments, run_chain
+from moldable.simulation.plan import MAIN, Plan, Tallies, joined
+from moldable.simulation.replications import cut
+from moldable.simulation.warmup import choose_warmup, mser
+from moldable.system import build_system
 from naive.erlang import erlang_b
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
@@ -46,6 +47,11 @@ def numbers(answer):
     return answer
 
 
+def plan_of(workload, servers, start, jobs=1, batches=1):
+    system = build_system(workload, servers, None, Poisson())
+    return Plan(system, start, 1.0, jobs=jobs, batches=batches, finished=False, seed=4, stream=MAIN)
+
+
 @pytest.mark.parametrize("workload", [CHAIN, RING], ids=["chain", "ring"])
 def test_the_same_seed_gives_the_same_numbers_however_it_is_run(workload):
     options = {"jobs": 2000, "replications": 40, "seed": 4}
@@ -56,12 +62,44 @@ def test_the_same_seed_gives_the_same_numbers_however_it_is_run(workload):
     assert numbers(simulate(workload, 40, jobs=2000, replications=40, seed=5)) != alone
 
 
+@pytest.mark.parametrize(
+    ("replications", "workers", "sizes"),
+    [
+        (16, 2, [8, 8]),
+        (16, 1, [16]),
+        (64, 8, [8] * 8),
+        (64, 2, [32, 32]),
+        (40, 3, [16, 16, 8]),
+        (20, 8, [8, 8, 4]),
+        (8, 2, [8]),
+    ],
+)
+def test_every_worker_gets_a_set_of_lanes_as_far_as_they_go(replications, workers, sizes):
+    chunks = cut(range(replications), "count-chain", workers)
+    assert [len(chunk) for chunk in chunks] == sizes
+    assert [one for chunk in chunks for one in chunk] == list(range(replications))
+
+
+def test_the_number_of_lanes_changes_no_number():
+    options = {"jobs": 2000, "replications": 40, "seed": 4}
+    one, two, five = (numbers(simulate(CHAIN, 40, threads=t, **options)) for t in (1, 2, 5))
+    assert one == two == five
+    plan = plan_of(CHAIN, 40, "equilibrium", jobs=2000, batches=3)
+    whole = run_chain(plan, tuple(range(32)))
+    for workers in (2, 5):
+        parts = [run_chain(plan, chunk) for chunk in cut(range(32), "count-chain", workers)]
+        assert len(parts) == min(workers, 4)
+        for name in ("arrived", "blocked", "granted", "mean_jobs", "time"):
+            assert np.array_equal(getattr(joined(parts), name), getattr(whole, name))
+
+
 def test_the_same_numbers_with_the_jit_off():
     code = (
         "import json\nfrom moldable import *\n"
         "curve = SpeedUp([1, 1.8, 2.5])\n"
         "answers = []\n"
-        "for law in (Exponential(), Lognormal(1.0)):\n"
+        "loop = PhaseType([0.5, 0.5], [[-3.0, 2.0], [1.0, -2.0]])\n"
+        "for law in (Exponential(), Lognormal(1.0), loop):\n"
         "    workload = Workload((JobClass('a', 8.0, curve, size=law),))\n"
         "    answer = simulate(workload, 10, jobs=40, replications=8, seed=2, warmup=0.5)\n"
         "    answers.append([answer.blocking.value, answer.mean_execution_time.value,"
@@ -80,7 +118,7 @@ def test_the_same_numbers_with_the_jit_off():
         )
         results.append(json.loads(run.stdout))
     assert results[0] == results[1]
-    assert [answer[3] for answer in results[0]] == ["count-chain", "bucket-ring"]
+    assert [answer[3] for answer in results[0]] == ["count-chain", "bucket-ring", "bucket-ring"]
 
 
 class Flaky(Executor):
@@ -170,6 +208,51 @@ def test_the_warm_up_grows_with_the_distance_of_the_start():
     assert given.warmup == 2.0
     exact = simulate(Workload.single(SpeedUp.linear(5), 0.8, n), n, seed=1, jobs=1000)
     assert exact.warmup == 0
+
+
+class Relaxing:
+    """Pilots of a system that forgets its start at a given pace, and how long they were."""
+
+    def __init__(self, forgets):
+        self.forgets, self.spans = forgets, []
+
+    def __call__(self, plan, replications):
+        tallies = Tallies.empty(plan, replications)
+        tallies.time[:] = plan.jobs / plan.system.workload.arrival_rate
+        age = np.cumsum(tallies.time, axis=0) / self.forgets
+        noise = np.random.default_rng(1).normal(0, 0.01, age.shape)
+        tallies.mean_jobs[..., 0] = 1.0 - np.exp(-age) + noise
+        self.spans.append(float(tallies.time[:, 0].sum()))
+        return tallies
+
+
+@pytest.mark.parametrize(("forgets", "pilots", "settles"), [(1, 1, 1), (2.5, 2, 1), (100, 3, 0)])
+def test_a_pilot_that_does_not_settle_is_made_longer(forgets, pilots, settles):
+    plan = plan_of(CHAIN, 40, "empty")
+    slowest = plan.system.kind_scale.max()
+    run = Relaxing(forgets * slowest)
+    warmup, unsettled = choose_warmup(plan, run)
+    assert np.diff(np.log2(run.spans)) == pytest.approx([1] * (pilots - 1), abs=0.1)
+    assert unsettled == (None if settles else pytest.approx(run.spans[-1]))
+    assert warmup > (2 * forgets * slowest if settles else run.spans[-1] / 3)
+
+
+def test_pilots_are_not_made_longer_than_arrivals_allow():
+    plan = plan_of(Workload.single(PAPER, 0.8, 400_000), 400_000, "empty")
+    run = Relaxing(30.0)
+    _, unsettled = choose_warmup(plan, run)
+    assert run.spans == [pytest.approx(unsettled)]
+
+
+def test_a_warm_up_that_may_be_too_short_is_said_to_be():
+    # From an empty start, the busy servers approach equilibrium as slowly as t to the power -0.2.
+    workload = Workload((JobClass("a", 5000.0, SpeedUp([1]), size=Pareto(1.2)),))
+    options = {"start": "empty", "jobs": 500, "replications": 4, "seed": 1}
+    answer = simulate(workload, 10_000, threads=1, **options)
+    assert any("the pilot did not settle within" in warning for warning in answer.warnings)
+    assert numbers(simulate(workload, 10_000, threads=2, **options)) == numbers(answer)
+    told = simulate(workload, 10_000, warmup=5, **options)
+    assert not any("pilot" in warning for warning in told.warnings)
 
 
 def test_mser_cuts_a_transient_and_nothing_else():
@@ -314,7 +397,7 @@ def test_packed_tables_decode_to_the_outcomes_they_were_made_from():
         policy = Greedy() if rng.random() < 0.5 else None
         system = build_system(Workload(classes), int(rng.integers(28, 60)), policy, Poisson())
         model = chain_model(system)
-        packed, columns = _kernel_arguments(model, 3)[:2]
+        packed, columns = _kernel_arguments(model, 8, 3)[:2]
         decoded = np.zeros_like(model.outcomes)
         for place, entry in enumerate(packed):
             code, share = divmod(entry, 1.0)
@@ -451,4 +534,3 @@ def test_max_jobs_is_kept():
 def test_the_kernel_suits_the_number_of_replications():
     assert simulate(CHAIN, 40, jobs=500, replications=2, seed=1).kernel == "bucket-ring"
     assert simulate(CHAIN, 40, jobs=500, replications=8, seed=1).kernel == "count-chain"
-    assert count_chain.LANES == LANES

@@ -4,9 +4,9 @@ A loss system only asks, at each arrival, how many servers are idle; departures 
 need no order. So running jobs hang in unordered lists from a ring of time buckets about as wide as
 the time between arrivals. A job further ahead than the ring's span stays where it is until its turn
 of the ring comes. Departures are looked up only when the policy could tell the difference, so the
-idle counts kept here are lower bounds between such times. All random numbers come in as arrays;
-for the commonest arrivals and sizes `drawn_ring` fills those arrays itself, block after block, so
-that threads do not wait for one another's turn to run Python.
+idle counts kept here are lower bounds between such times. All random numbers come in as arrays; for
+Poisson arrivals and most laws of sizes `drawn_ring` fills those arrays itself, block after block,
+so that threads do not wait for one another's turn to run Python.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 
 CURSOR, FREE = 0, 1
-ONE = np.uint64(1)
-EXPONENTIAL, DETERMINISTIC, LOGNORMAL, PARETO, PHASES = 0, 1, 2, 3, 4
+ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+EXPONENTIAL, DETERMINISTIC, LOGNORMAL, PARETO, WEIBULL, LISTED, PHASES, QUANTILES = range(8)
 
 
 @njit(nogil=True, cache=True)
@@ -232,130 +232,160 @@ def draw_phases(rng, sizes, begin, stay, jumps):
 
 
 @njit(nogil=True, cache=True)
-def draw_block(rng, times, sizes, picks, now, gap, law, location, scale, begin, stay, jumps):
-    """Fill the arrays and return the time of the last arrival.
+def look_up(sizes, table):
+    """Turn standard exponential numbers into the quantiles that a table has for them.
+
+    Args:
+        sizes: the numbers, to overwrite.
+        table: how many bits of a number stand below that of its cell, the number of the first cell,
+            and the cubic of each cell, constant first.
+    """
+    shift, first = np.uint64(table[0]), np.int64(table[1])
+    last, rest, unit = table.size // 4 - 1, (ONE << shift) - ONE, 0.5 ** table[0]
+    words = sizes.view(np.uint64)
+    for i in range(sizes.size):
+        word = words[i]
+        cell = min(max(np.int64(word >> shift) - first, 0), last)
+        share = np.float64(np.int64(word & rest)) * unit
+        at = np.uint64(2 + 4 * cell)
+        slope = table[at + ONE] + share * (table[at + TWO] + share * table[at + THREE])
+        sizes[i] = table[at] + share * slope
+
+
+@njit(nogil=True, cache=True)
+def draw_sizes(rng, sizes, law, location, scale, numbers):
+    """Fill an array with draws of one law.
 
     Args:
         rng: a numpy generator.
-        times: to fill with arrival times after `now`.
-        sizes: to fill with sizes.
-        picks: to fill with uniform numbers, as far as it is long.
-        now: time of the arrival before the first.
-        gap: mean time between arrivals.
+        sizes: to fill.
         law: one of the codes above.
-        location: mean of a lognormal's logarithm, or logarithm of a Pareto's least value.
-        scale: deviation of a lognormal's logarithm, or one over a Pareto's shape.
-        begin: of a phase-type law, see `draw_phases`.
-        stay: the same.
-        jumps: the same.
+        location: mean of a lognormal's logarithm, logarithm of a Pareto's least value, or one over
+            a Weibull's shape.
+        scale: deviation of a lognormal's logarithm, one over a Pareto's shape, or a Weibull's
+            scale.
+        numbers: the table of `look_up`, or equally likely sizes, or `begin`, `stay` and `jumps` of
+            `draw_phases`.
     """
-    for i in range(times.size):
-        now += gap * rng.standard_exponential()
-        times[i] = now
     if law == DETERMINISTIC:
         sizes[:] = 1.0
-    elif law == EXPONENTIAL:
-        for i in range(sizes.size):
-            sizes[i] = rng.standard_exponential()
     elif law == LOGNORMAL:
         for i in range(sizes.size):
             sizes[i] = math.exp(location + scale * rng.standard_normal())
     elif law == PARETO:
         for i in range(sizes.size):
             sizes[i] = math.exp(location + scale * rng.standard_exponential())
+    elif law == WEIBULL:
+        for i in range(sizes.size):
+            sizes[i] = scale * rng.standard_exponential() ** location
+    elif law == LISTED:
+        for i in range(sizes.size):
+            # The largest number below 1 times a count rounds to less than the count.
+            sizes[i] = numbers[np.uint64(rng.random() * numbers.size)]
+    elif law == PHASES:
+        count = round(math.sqrt(1.0 + numbers.size)) - 1
+        jumps = numbers[2 * count :].reshape(count, count)
+        draw_phases(rng, sizes, numbers[:count], numbers[count : 2 * count], jumps)
     else:
-        draw_phases(rng, sizes, begin, stay, jumps)
+        for i in range(sizes.size):
+            sizes[i] = rng.standard_exponential()
+        if law == QUANTILES:
+            look_up(sizes, numbers)
+
+
+@njit(nogil=True, cache=True)
+def draw_by_class(rng, sizes, labels, codes, locations, scales, starts, numbers):
+    """Fill `sizes` with draws of the law of each job's class.
+
+    Draws are made class by class, so that no job has to wait for the choice of its law.
+
+    Args:
+        rng: a numpy generator.
+        sizes: to fill.
+        labels: classes of the jobs.
+        codes: the law of each class; `locations` and `scales` likewise.
+        locations: see `draw_sizes`.
+        scales: see `draw_sizes`.
+        starts: where the numbers of each class begin, and where the last end.
+        numbers: of all classes, one after the other.
+    """
+    places = np.zeros(codes.size + 1, np.int64)
+    for i in range(labels.size):
+        places[labels[i] + 1] += 1
+    grouped = np.empty(sizes.size)
+    for j in range(codes.size):
+        places[j + 1] += places[j]
+        own, part = grouped[places[j] : places[j + 1]], numbers[starts[j] : starts[j + 1]]
+        draw_sizes(rng, own, codes[j], locations[j], scales[j], part)
+    for i in range(labels.size):
+        label = labels[i]
+        sizes[i] = grouped[places[label]]
+        places[label] += 1
+
+
+@njit(nogil=True, cache=True)
+def draw_block(rng, times, sizes, labels, picks, now, gap, classes, laws):
+    """Fill the arrays and return the time of the last arrival.
+
+    Args:
+        rng: a numpy generator.
+        times: to fill with arrival times after `now`.
+        sizes: to fill with sizes.
+        labels: to fill with classes, as far as it is long.
+        picks: to fill with uniform numbers, as far as it is long.
+        now: time of the arrival before the first.
+        gap: mean time between arrivals.
+        classes: equally likely columns to draw a class from: the share of the first of two classes,
+            that class, and the other.
+        laws: the arguments of `draw_by_class`; a single law is that of all classes.
+    """
+    for i in range(times.size):
+        now += gap * rng.standard_exponential()
+        times[i] = now
+    threshold, first, second = classes
+    for i in range(labels.size):
+        drawn = rng.random() * threshold.size
+        column = np.uint64(drawn)
+        below = drawn - column < threshold[column]
+        labels[i] = first[column] if below else second[column]
+    codes, locations, scales, _, numbers = laws
+    if codes.size == 1:
+        draw_sizes(rng, sizes, codes[0], locations[0], scales[0], numbers)
+    else:
+        draw_by_class(rng, sizes, labels, *laws)
     for i in range(picks.size):
         picks[i] = rng.random()
     return now
 
 
 @njit(nogil=True, cache=True)
-def drawn_ring(
-    rng,
-    jobs,
-    now,
-    gap,
-    law,
-    location,
-    scale,
-    begin,
-    stay,
-    jumps,
-    times,
-    sizes,
-    labels,
-    picks,
-    threshold,
-    first,
-    second,
-    table_start,
-    columns,
-    reach,
-    pool_of,
-    pool_of_kind,
-    widths,
-    scales,
-    heads,
-    following,
-    departure,
-    duration,
-    kind,
-    free,
-    cursors,
-    idle,
-    granted,
-    booked,
-    blocked,
-):
-    """Draw and run so many jobs, as many at a time as `times` holds; return the last arrival.
+def drawn_ring(rng, jobs, arrived, now, gap, classes, laws, block, ring):
+    """Draw and run so many jobs, as many at a time as a block holds; return the last arrival.
 
-    The first arguments are those of `draw_block`, the others those of `bucket_ring`.
+    Args:
+        rng: a numpy generator.
+        jobs: how many.
+        arrived: jobs of each class, counted on.
+        now: time of the arrival before the first.
+        gap: see `draw_block`.
+        classes: see `draw_block`.
+        laws: see `draw_block`.
+        block: memory for the first arguments of `bucket_ring`.
+        ring: its other arguments.
     """
-    draws = picks.size > 0
     while jobs > 0:
-        count = min(jobs, times.size)
+        count = min(jobs, block[0].size)
         jobs -= count
-        part = picks[:count] if draws else picks
-        now = draw_block(
-            rng,
-            times[:count],
-            sizes[:count],
-            part,
-            now,
-            gap,
-            law,
-            location,
-            scale,
-            begin,
-            stay,
-            jumps,
+        # Empty arrays, which mean that there is no choice, stay empty.
+        times, sizes, labels, picks = (
+            block[0][:count],
+            block[1][:count],
+            block[2][:count],
+            block[3][:count],
         )
-        bucket_ring(
-            times[:count],
-            sizes[:count],
-            labels,
-            part,
-            threshold,
-            first,
-            second,
-            table_start,
-            columns,
-            reach,
-            pool_of,
-            pool_of_kind,
-            widths,
-            scales,
-            heads,
-            following,
-            departure,
-            duration,
-            kind,
-            free,
-            cursors,
-            idle,
-            granted,
-            booked,
-            blocked,
-        )
+        now = draw_block(rng, times, sizes, labels, picks, now, gap, classes, laws)
+        bucket_ring(times, sizes, labels, picks, *ring)
+        arrived[0] += count - labels.size
+        for i in range(labels.size):
+            arrived[labels[i]] += 1
     return now

@@ -2,13 +2,15 @@
 
 Only counts are simulated, no job has an identity. The chain is uniformised: every tick of a clock
 of fixed rate is an arrival, a completed phase, or nothing, so averages over ticks are averages over
-time. LANES replications run in lock step, one to a lane. Everything a tick touches stands in one
-buffer, at distances known when compiling: that is what lets LLVM turn the loops over lanes into
-vector instructions without any fastmath flag, so the same numbers come out with the JIT off.
+time. Several replications run in lock step, one to a lane; lanes never look at one another, so how
+many there are changes no number. Everything a tick touches stands in one buffer, at distances known
+when compiling: that is what lets LLVM turn the loops over lanes into vector instructions without
+any fastmath flag, so the same numbers come out with the JIT off.
 
-Rows of the buffer, each LANES wide: four words of the generator's state (read as integers), a
-uniform number, the drawn table entry, the idle servers, then for each slot (a kind of job in a
-phase) its jobs, for each slot the jobs granted into it, and for each class its blocked jobs.
+Rows of the buffer, each as wide as there are lanes: four words of the generator's state (read as
+integers), a uniform number, the drawn table entry, the idle servers, then for each slot (a kind of
+job in a phase) its jobs, for each slot the jobs granted into it, and for each class its blocked
+jobs.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-LANES = 32
 CODES = 64  # an entry of the table packs two outcomes below this into one number
 UNIFORM, PICKED, IDLE, JOBS = 4, 5, 6, 7
 
@@ -34,6 +35,7 @@ def count_chain(
     rates,
     widths,
     jumps,
+    lane_set,
     phases,
     classes,
     arrival_rate,
@@ -54,6 +56,7 @@ def count_chain(
         rates: rate at which a job in each slot completes its phase.
         widths: servers held by a job in each slot.
         jumps: for each slot, cumulative probabilities of the next phase; beyond the last: done.
+        lane_set: a tuple as long as the number of lanes; its length is what matters.
         phases: a tuple as long as the number of phases; its length is what matters.
         classes: a tuple as long as the number of classes; its length is what matters.
         arrival_rate: of all classes together.
@@ -62,7 +65,7 @@ def count_chain(
         ticks: in a block.
         sums: jobs of each slot and lane, summed over the ends of blocks.
     """
-    slots, stages = len(rates), len(phases)
+    slots, stages, lanes = len(rates), len(phases), len(lane_set)
     granted = JOBS + slots
     blocked = granted + slots
     scale = columns / arrival_rate
@@ -70,10 +73,10 @@ def count_chain(
     for _ in range(blocks):
         for _ in range(ticks):
             # xoshiro256+ (Blackman and Vigna, public domain), one generator to a lane.
-            for lane in range(LANES):
-                s0, s1 = words[lane], words[LANES + lane]
-                s2, s3 = words[2 * LANES + lane], words[3 * LANES + lane]
-                words[UNIFORM * LANES + lane] = ((s0 + s3) >> _D) | _MANTISSA_OF_ONE
+            for lane in range(lanes):
+                s0, s1 = words[lane], words[lanes + lane]
+                s2, s3 = words[2 * lanes + lane], words[3 * lanes + lane]
+                words[UNIFORM * lanes + lane] = ((s0 + s3) >> _D) | _MANTISSA_OF_ONE
                 t = s1 << _A
                 s2 ^= s0
                 s3 ^= s1
@@ -81,20 +84,20 @@ def count_chain(
                 s0 ^= s3
                 s2 ^= t
                 s3 = (s3 << _B) | (s3 >> _C)
-                words[lane], words[LANES + lane] = s0, s1
-                words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
-            for lane in range(LANES):
-                drawn = (buffer[UNIFORM * LANES + lane] - 1.0) * total_rate * scale
-                row = min(buffer[IDLE * LANES + lane], reach)
-                buffer[PICKED * LANES + lane] = row * columns + min(np.floor(drawn), last_column)
+                words[lane], words[lanes + lane] = s0, s1
+                words[2 * lanes + lane], words[3 * lanes + lane] = s2, s3
+            for lane in range(lanes):
+                drawn = (buffer[UNIFORM * lanes + lane] - 1.0) * total_rate * scale
+                row = min(buffer[IDLE * lanes + lane], reach)
+                buffer[PICKED * lanes + lane] = row * columns + min(np.floor(drawn), last_column)
             # The one step that cannot be vectorised stands alone.
-            for lane in range(LANES):
-                entry = np.int32(buffer[PICKED * LANES + lane])
-                buffer[PICKED * LANES + lane] = table[np.uint32(entry)]
-            for lane in range(LANES):
-                u = (buffer[UNIFORM * LANES + lane] - 1.0) * total_rate
+            for lane in range(lanes):
+                entry = np.int32(buffer[PICKED * lanes + lane])
+                buffer[PICKED * lanes + lane] = table[np.uint32(entry)]
+            for lane in range(lanes):
+                u = (buffer[UNIFORM * lanes + lane] - 1.0) * total_rate
                 drawn = u * scale
-                entry = buffer[PICKED * LANES + lane]
+                entry = buffer[PICKED * lanes + lane]
                 code = np.floor(entry)
                 first = np.floor(code * (1.0 / CODES))
                 second = code - CODES * first
@@ -102,15 +105,15 @@ def count_chain(
                 outcome = first if fraction < entry - code else second
                 outcome = outcome if u < arrival_rate else -1.0
                 left = u - arrival_rate
-                idle = buffer[IDLE * LANES + lane]
+                idle = buffer[IDLE * lanes + lane]
                 for slot in range(slots):
-                    jobs = buffer[(JOBS + slot) * LANES + lane]
+                    jobs = buffer[(JOBS + slot) * lanes + lane]
                     rate = rates[slot] * jobs
                     ends = (left >= 0.0) & (left < rate)
                     goes = 1.0 if ends else 0.0
                     comes = 1.0 if outcome == slot else 0.0
-                    buffer[(JOBS + slot) * LANES + lane] = jobs + comes - goes
-                    buffer[(granted + slot) * LANES + lane] += comes
+                    buffer[(JOBS + slot) * lanes + lane] = jobs + comes - goes
+                    buffer[(granted + slot) * lanes + lane] += comes
                     freed = goes
                     if stages > 1:
                         base = slot - slot % stages
@@ -118,16 +121,16 @@ def count_chain(
                         for stage in range(stages):
                             high = rate * jumps[slot * stages + stage]
                             moves = 1.0 if ends & (left >= low) & (left < high) else 0.0
-                            buffer[(JOBS + base + stage) * LANES + lane] += moves
+                            buffer[(JOBS + base + stage) * lanes + lane] += moves
                             freed -= moves
                             low = high
                         # A job that moved on must not complete its next phase in the same tick.
                         left = -1.0 if ends else left
                     left -= rate
                     idle += widths[slot] * (freed - comes)
-                buffer[IDLE * LANES + lane] = idle
+                buffer[IDLE * lanes + lane] = idle
                 for j in range(len(classes)):
                     lost = 1.0 if outcome == slots + j else 0.0
-                    buffer[(blocked + j) * LANES + lane] += lost
-        for k in range(slots * LANES):
-            sums[k] += buffer[JOBS * LANES + k]
+                    buffer[(blocked + j) * lanes + lane] += lost
+        for k in range(slots * lanes):
+            sums[k] += buffer[JOBS * lanes + k]

@@ -6,18 +6,17 @@ import dataclasses
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
 
+from moldable.count_model import ChainModel, chain_model
 from moldable.errors import SimulationError
 from moldable.hull import Floats
 from moldable.simulation.outcomes import alias_table, columns_needed
 from moldable.simulation.plan import Plan, Report, Tallies, joined
 from moldable.simulation.start import initial_counts
-from moldable.simulation.system import System
-from moldable.workload import Workload
+from moldable.system import by_pool
 
 CARRY: Final = 4e-12
 """What is left of a share's precision beside the largest code, a few times over."""
@@ -27,101 +26,23 @@ FEWEST: Final = 64
 """Looks in a window, at the least: short windows are looked at more often."""
 SLICE: Final = 1 << 20
 """Ticks between two words to the caller: some tenths of a second."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class ChainModel:
-    """The chain of one pool of servers.
-
-    Attributes:
-        rates: rate at which a job in each slot completes its phase; a slot is a kind and a phase.
-        widths: servers held in each slot.
-        jumps: cumulative probabilities of the next phase, slot by slot.
-        phases: how many phases a size has.
-        residual: phase of a running job in equilibrium, by class.
-        arrival_rate: of all classes.
-        total_rate: of the uniform clock.
-        outcomes: probability of each outcome of an arrival by idle servers: slots, then blocked
-            jobs of each class.
-    """
-
-    rates: Floats
-    widths: Floats
-    jumps: Floats
-    phases: int
-    residual: Floats
-    arrival_rate: float
-    total_rate: float
-    outcomes: Floats
-
-
-def chain_model(system: System) -> ChainModel | None:
-    """Describe a shared pool as a chain, or None if some size law has no phases."""
-    laws = [job_class.size.phases for job_class in system.workload.classes]
-    if any(law is None for law in laws):
-        return None
-    present = [law for law in laws if law is not None]
-    phases = max(len(law.alpha) for law in present)
-    start = np.zeros((len(present), phases))
-    jump = np.zeros((len(present), phases, phases))
-    leave = np.ones((len(present), phases))
-    residual = np.zeros((len(present), phases))
-    for j, law in enumerate(present):
-        alpha, generator = np.array(law.alpha, dtype=float), np.array(law.T, dtype=float)
-        size = alpha.size
-        start[j, :size], leave[j, :size] = alpha, -np.diag(generator)
-        off = generator - np.diag(np.diag(generator))
-        jump[j, :size, :size] = np.cumsum(off, axis=1) / leave[j, :size, None]
-        jump[j, :size, size:] = jump[j, :size, size - 1 : size]
-        share = np.linalg.solve(-generator.T, alpha)
-        residual[j, :size] = share / share.sum()
-    owner = system.kind_class
-    rates = leave[owner] / system.kind_scale[:, None]
-    widths = np.repeat(system.kind_width.astype(float), phases)
-    arrival = sum(job_class.arrival_rate for job_class in system.workload.classes)
-    fastest = float(np.max(rates.ravel() / widths))
-    return ChainModel(
-        rates.ravel(),
-        widths,
-        jump[owner].ravel(),
-        phases,
-        residual,
-        arrival,
-        arrival + system.servers * fastest,
-        _outcomes(system, start),
-    )
-
-
-def _outcomes(system: System, start: Floats) -> Floats:
-    classes = system.workload.classes
-    total = sum(job_class.arrival_rate for job_class in classes)
-    reach = max(rows.shape[0] for rows in system.wishes) - 1
-    kinds, phases = system.kind_width.size, start.shape[1]
-    outcomes = np.zeros((reach + 1, kinds * phases + len(classes)))
-    for j, job_class in enumerate(classes):
-        rows = system.wishes[j][np.minimum(np.arange(reach + 1), system.wishes[j].shape[0] - 1)]
-        share = job_class.arrival_rate / total
-        outcomes[:, : kinds * phases] += share * np.kron(rows, start[j])
-        blocked = np.clip(1.0 - rows.sum(axis=1), 0.0, 1.0)
-        blocked[blocked < 1e-12] = 0.0  # noqa: PLR2004 - rounding, not blocking
-        outcomes[:, kinds * phases + j] = share * blocked
-    normal: Floats = outcomes / outcomes.sum(axis=1, keepdims=True)
-    return normal
+LANE_SETS: Final = (8, 16, 32)
+"""Replications that may run in lock step: 32 are fastest, 8 cost about twice as much each."""
 
 
 def run_chain(plan: Plan, replications: tuple[int, ...], report: Report | None = None) -> Tallies:
     """Run replications of a memoryless system; `report` hears which share is done."""
     window = plan.jobs / plan.system.workload.arrival_rate
-    if plan.system.shared or len(plan.system.pools) == 1:
+    parts = by_pool(plan.system)
+    if len(parts) == 1:
         return _run_pool(plan, replications, window, 0, report)
     # Classes with servers and Poisson arrivals of their own do not meet: one chain for each, over
     # one common time.
     tallies = Tallies.empty(plan, replications)
     tallies.time[:] = window
     seconds = 0.0
-    for j in range(len(plan.system.pools)):
-        own = dataclasses.replace(plan, system=_alone(plan.system, j))
+    for j, alone in enumerate(parts):
+        own = dataclasses.replace(plan, system=alone)
         part = _run_pool(own, replications, window, j, report)
         kinds = plan.system.kind_class == j
         tallies.arrived[..., j], tallies.blocked[..., j] = (
@@ -135,33 +56,21 @@ def run_chain(plan: Plan, replications: tuple[int, ...], report: Report | None =
     return dataclasses.replace(tallies, seconds=seconds)
 
 
-def _alone(system: System, j: int) -> System:
-    """Return one class and its own servers as a system."""
-    kinds = system.kind_class == j
-    return dataclasses.replace(
-        system,
-        workload=Workload((system.workload.classes[j],)),
-        servers=system.pools[j],
-        pools=(system.pools[j],),
-        shared=True,
-        kind_class=np.zeros(int(kinds.sum()), dtype=np.int64),
-        kind_width=system.kind_width[kinds],
-        kind_scale=system.kind_scale[kinds],
-        wishes=(system.wishes[j][:, kinds],),
-    )
-
-
 def _run_pool(
     plan: Plan, replications: tuple[int, ...], window: float, part: int, report: Report | None
 ) -> Tallies:
-    from moldable.kernels.count_chain import LANES
-
     model = chain_model(plan.system)
     if model is None:
         raise SimulationError("the chain kernel needs exponential or phase-type sizes")
-    groups = [replications[i : i + LANES] for i in range(0, len(replications), LANES)]
+    most = LANE_SETS[-1]
+    groups = [replications[i : i + most] for i in range(0, len(replications), most)]
     clock = _Clock(model, window, plan.warmup, report)
     return joined([_run_lanes(plan, model, group, part, clock) for group in groups])
+
+
+def _lanes_for(replications: int) -> int:
+    """Return the smallest set of lanes that holds so many replications, or the largest of all."""
+    return next((lanes for lanes in LANE_SETS if lanes >= replications), LANE_SETS[-1])
 
 
 @final
@@ -193,22 +102,24 @@ def _run_lanes(
     from moldable.kernels import count_chain as kernel
 
     slots, classes = model.rates.size, len(plan.system.workload.classes)
-    buffer = np.zeros((kernel.JOBS + 2 * slots + classes, kernel.LANES))
+    lanes = _lanes_for(len(group))
+    buffer = np.zeros((kernel.JOBS + 2 * slots + classes, lanes))
     words = buffer.view(np.uint64)
     _seed_lanes(plan, model, group, part, buffer)
     counts = buffer[kernel.JOBS + slots :]
-    sums = np.zeros(slots * kernel.LANES)
-    fixed = _kernel_arguments(model, classes)
+    sums = np.zeros((slots, lanes))
+    fixed = _kernel_arguments(model, lanes, classes)
     tallies = Tallies.empty(plan, group)
-    started = time.thread_time()
     with np.errstate(over="ignore"):  # the generator's sums wrap around; only seen with the JIT off
         flat = (words.ravel(), buffer.ravel())
+        kernel.count_chain(*flat, *fixed, 0, clock.ticks, sums.ravel())  # compiling is not running
+        started = time.thread_time()
         for blocks in clock.slices(clock.warm):
-            kernel.count_chain(*flat, *fixed, blocks, clock.ticks, sums)
+            kernel.count_chain(*flat, *fixed, blocks, clock.ticks, sums.ravel())
         for batch in range(plan.batches):
             counts[:], sums[:] = 0.0, 0.0
             for blocks in clock.slices(clock.blocks):
-                kernel.count_chain(*flat, *fixed, blocks, clock.ticks, sums)
+                kernel.count_chain(*flat, *fixed, blocks, clock.ticks, sums.ravel())
             _tally(tallies, batch, model, counts, sums / clock.blocks)
     for j in range(classes):
         accepted = tallies.granted[..., plan.system.kind_class == j].sum(axis=-1)
@@ -218,7 +129,7 @@ def _run_lanes(
     return dataclasses.replace(tallies, seconds=time.thread_time() - started)
 
 
-def _kernel_arguments(model: ChainModel, classes: int) -> tuple[object, ...]:
+def _kernel_arguments(model: ChainModel, lanes: int, classes: int) -> tuple[object, ...]:
     from moldable.kernels.count_chain import CODES
 
     table = alias_table(model.outcomes, columns_needed(model.outcomes))
@@ -236,6 +147,7 @@ def _kernel_arguments(model: ChainModel, classes: int) -> tuple[object, ...]:
         tuple(model.rates.tolist()),
         tuple(model.widths.tolist()),
         tuple(model.jumps.tolist()) if model.phases > 1 else (0.0,),
+        (0,) * lanes,
         (0,) * model.phases,
         (0,) * classes,
         float(model.arrival_rate),
@@ -266,17 +178,14 @@ def _seed_lanes(
 def _tally(
     tallies: Tallies, batch: int, model: ChainModel, counts: Floats, mean_jobs: Floats
 ) -> None:
-    from moldable.kernels.count_chain import LANES
-
-    lanes, slots = len(tallies.replications), model.rates.size
-    kinds = slots // model.phases
+    used, slots = len(tallies.replications), model.rates.size
 
     def by_kind(rows: Floats) -> Floats:
-        return np.asarray(rows.reshape(kinds, model.phases, LANES).sum(axis=1)[:, :lanes].T)
+        return np.asarray(rows[:, :used].reshape(-1, model.phases, used).sum(axis=1).T)
 
     tallies.granted[batch] = by_kind(counts[:slots])
     tallies.mean_jobs[batch] = by_kind(mean_jobs)
-    tallies.blocked[batch] = counts[slots:, :lanes].T
+    tallies.blocked[batch] = counts[slots:, :used].T
     tallies.booked[batch] = tallies.finished_jobs[batch] = tallies.finished_time[batch] = np.nan
 
 

@@ -7,23 +7,22 @@ blocked jobs come in clusters, and a run without any is not evidence of one in t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
 
 from moldable.arrivals import ArrivalTimes
 from moldable.errors import SimulationError, nearest
+from moldable.granted import by_width, width_shares
 from moldable.hull import Floats, Mask
 from moldable.performance import ClassPerformance, Estimate
 from moldable.simulation.plan import Tallies
-from moldable.simulation.system import System
+from moldable.system import System
 
 CONFIDENCE: Final = 0.95
 ESTIMATORS: Final = ("assigned", "realised", "completed_only")
 TINY: Final = 1e-300
 """Keeps a window without any length from dividing by zero."""
-LEVELS: Final = (0.5, 0.9, 0.99)
 SUSPICIOUS: Final = 1.0 - 5.7e-7
 """Confidence of five standard errors: an identity that fails it is reported as broken."""
 
@@ -40,9 +39,19 @@ def ratio(above: Floats, below: Floats) -> Estimate:
     count = above.size
     if count < 2 or not math.isfinite(value):  # noqa: PLR2004 - one run has no spread
         return Estimate(value, None)
-    spread = above - value * below
-    error = math.sqrt(float(spread @ spread) / (count * (count - 1))) / float(below.mean())
-    reach = _student(count - 1) * error
+    return around(value, errors_of(above, below))
+
+
+def errors_of(above: Floats, below: Floats) -> Floats:
+    """Return what each replication adds to the error of a ratio of means, to first order."""
+    value = above.sum() / below.sum()
+    return np.asarray((above - value * below) / below.mean())
+
+
+def around(value: float, errors: Floats) -> Estimate:
+    """Return a value with the interval that the errors of replications give it."""
+    count = errors.size
+    reach = student(count - 1) * math.sqrt(float(errors @ errors) / (count * (count - 1)))
     return Estimate(value, (value - reach, value + reach))
 
 
@@ -108,6 +117,8 @@ def mean_time(tallies: Tallies, classes: Mask, system: System, estimator: str) -
 def by_class(tallies: Tallies, system: System, estimator: str) -> tuple[ClassPerformance, ...]:
     """Return the figures of every class."""
     parts = []
+    granted = tallies.granted.sum(axis=(0, 1))
+    running = mean_jobs(tallies) / system.servers
     for j, job_class in enumerate(system.workload.classes):
         only = np.arange(len(system.workload.classes)) == j
         kinds = system.kind_class == j
@@ -116,47 +127,17 @@ def by_class(tallies: Tallies, system: System, estimator: str) -> tuple[ClassPer
                 job_class.name,
                 blocking(tallies, only, system),
                 mean_time(tallies, only, system, estimator),
-                width_shares(tallies, system, kinds),
-                mean_jobs(tallies, system, kinds),
+                width_shares(system, granted, kinds),
+                by_width(system, running, kinds),
             )
         )
     return tuple(parts)
 
 
-def width_shares(tallies: Tallies, system: System, kinds: Mask) -> Mapping[int, float]:
-    """Return the share of accepted jobs granted each width."""
-    granted = tallies.granted.sum(axis=(0, 1))[kinds]
-    return _summed(system.kind_width[kinds].tolist(), granted / max(granted.sum(), 1.0))
-
-
-def mean_jobs(tallies: Tallies, system: System, kinds: Mask) -> Mapping[int, float]:
-    """Return the jobs of each width in the system, per server."""
+def mean_jobs(tallies: Tallies) -> Floats:
+    """Return the jobs of each kind in the system, averaged over time."""
     weights = tallies.time / max(float(tallies.time.sum()), TINY)
-    running = (tallies.mean_jobs * weights[..., None]).sum(axis=(0, 1))[kinds]
-    return _summed(system.kind_width[kinds].tolist(), running / system.servers)
-
-
-def quantiles(tallies: Tallies, system: System) -> Mapping[float, float]:
-    """Return quantiles of the execution time of accepted jobs.
-
-    Widths are granted without looking at sizes, so the law of the execution time is the mixture,
-    over the granted widths, of the size law at that speed.
-    """
-    granted = tallies.granted.sum(axis=(0, 1))
-    if granted.sum() == 0.0:
-        return dict.fromkeys(LEVELS, math.nan)
-    shares = granted / granted.sum()
-    laws = [system.workload.classes[j].size for j in system.kind_class]
-
-    def below(time: float) -> float:
-        parts = (
-            share * float(law.cdf(np.array([time / scale]))[0])
-            for share, scale, law in zip(shares, system.kind_scale, laws, strict=True)
-            if share > 0.0
-        )
-        return math.fsum(parts)
-
-    return {level: _invert(below, level) for level in LEVELS}
+    return np.asarray((tallies.mean_jobs * weights[..., None]).sum(axis=(0, 1)))
 
 
 def identities(tallies: Tallies, system: System) -> list[str]:
@@ -178,7 +159,7 @@ def identities(tallies: Tallies, system: System) -> list[str]:
         if rate.size < 2:  # noqa: PLR2004 - one run has no spread
             continue
         error = float(rate.std(ddof=1)) / math.sqrt(rate.size)
-        if abs(float(rate.mean())) > _student(rate.size - 1, SUSPICIOUS) * error:
+        if abs(float(rate.mean())) > student(rate.size - 1, SUSPICIOUS) * error:
             broken.append(
                 f"{name} fails by {float(rate.mean()) / error:.1f} standard errors: the run was "
                 f"not in equilibrium; give it a longer warm-up"
@@ -186,24 +167,8 @@ def identities(tallies: Tallies, system: System) -> list[str]:
     return broken
 
 
-def _summed(widths: list[int], values: Floats) -> Mapping[int, float]:
-    sums: dict[int, float] = {}
-    for width, value in sorted(zip(widths, values.tolist(), strict=True)):
-        sums[width] = sums.get(width, 0.0) + value
-    return sums
-
-
-def _student(freedom: int, confidence: float = CONFIDENCE) -> float:
+def student(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """Return how many standard errors the confidence reaches on either side."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + confidence / 2.0))
-
-
-def _invert(below: Callable[[float], float], level: float) -> float:
-    low, high = 0.0, 1.0
-    while below(high) < level:
-        low, high = high, 2.0 * high
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if below(middle) < level else (low, middle)
-    return high

@@ -6,7 +6,6 @@ changes nothing in what arrives.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from moldable.hull import Floats, Ints
-from moldable.simulation.system import System
-from moldable.sizes import Deterministic, Exponential, Lognormal, Pareto, PhaseType, SizeLaw
+from moldable.simulation.drawn_laws import draw_sizes, drawn_laws
+from moldable.simulation.outcomes import alias_table
+from moldable.system import System
 
 BLOCK = 8192
 """Arrivals drawn at once: small enough for the cache, large enough to amortise the calls."""
@@ -57,13 +57,14 @@ class Feed:
         classes = system.workload.classes
         rates = np.array([job_class.arrival_rate for job_class in classes])
         self.system, self.rng, self.draws = system, rng, draws
-        self.shares = np.cumsum(rates) / rates.sum()
+        table = alias_table(rates[None, :] / rates.sum(), rates.size)
+        self.columns = (table.threshold[0], table.first[0], table.second[0])
         self.laws = [job_class.size for job_class in classes]
         self.gap = scale / float(rates.sum())
         self.stream = system.arrivals.stream(float(rates.sum()), rng, scale)
-        self.fast = _fast_law(self.laws[0]) if system.poisson and len(classes) == 1 else None
+        self.drawn_laws = drawn_laws(self.laws) if system.poisson else None
         self.drawn, self.drawn_until = 0, 0.0
-        self.memory: Block | None = None
+        self.memory: tuple[Floats, Floats, Ints, Floats] | None = None
         nothing = np.zeros(0)
         self.block, self.position = Block(nothing, nothing, NO_LABELS, nothing), 0
         self.now, self.seconds = 0.0, 0.0
@@ -86,16 +87,25 @@ class Feed:
         """Return how many arrivals of the present block have not been handed out."""
         return self.block.times.size - self.position
 
-    def drawing(self) -> tuple[object, ...]:
-        """Return what a kernel needs to draw on by itself, with memory to draw into."""
-        block = self._memory()
-        assert self.fast is not None  # noqa: S101 - only then does anybody ask
-        return self.drawn_until, self.gap, *self.fast, *block
+    def by_kernel(self) -> bool:
+        """Can a kernel draw the arrivals by itself?"""
+        return self.drawn_laws is not None
 
-    def skip(self, count: int, now: float) -> None:
-        """Take note of arrivals of a single class that a kernel has drawn for itself."""
-        self.arrived[0] += count
-        self.now = self.drawn_until = now
+    def run(self, count: int, ring: tuple[object, ...]) -> None:
+        """Let so many jobs arrive that the kernel draws by itself, given its other arguments."""
+        from moldable.kernels.bucket_ring import drawn_ring
+
+        self.now = self.drawn_until = drawn_ring(
+            self.rng,
+            count,
+            self.arrived,
+            self.drawn_until,
+            self.gap,
+            self.columns,
+            self.drawn_laws,
+            self._memory(),
+            ring,
+        )
 
     def next(self, count: int) -> Iterator[Block]:
         """Hand out the next arrivals; fewer when a list has run out."""
@@ -123,8 +133,8 @@ class Feed:
         return part
 
     def _draw(self) -> Block:
-        if self.fast is not None:
-            return self._draw_fast(self.fast)
+        if self.by_kernel():
+            return self._draw_by_kernel()
         times = self.stream.take(BLOCK)
         labels = self._labels(times.size)
         sizes = self._sizes(labels, times.size)
@@ -132,20 +142,19 @@ class Feed:
         self.drawn += times.size
         return Block(times, sizes, labels, picks)
 
-    def _draw_fast(self, fast: Drawn) -> Block:
+    def _draw_by_kernel(self) -> Block:
         from moldable.kernels.bucket_ring import draw_block
 
-        block = self._memory()
-        times, sizes, _, picks = block
-        draw_block(self.rng, times, sizes, picks, self.drawn_until, self.gap, *fast)
-        self.drawn_until = float(times[-1])
+        block, classes, laws = Block(*self._memory()), self.columns, self.drawn_laws
+        self.drawn_until = draw_block(self.rng, *block, self.drawn_until, self.gap, classes, laws)
         return block
 
-    def _memory(self) -> Block:
+    def _memory(self) -> tuple[Floats, Floats, Ints, Floats]:
         """One block is used up before the next is drawn, so the same memory serves for all."""
         if self.memory is None:
             picks = np.empty(BLOCK if self.draws else 0)
-            self.memory = Block(np.empty(BLOCK), np.empty(BLOCK), NO_LABELS, picks)
+            labels = np.empty(BLOCK, np.int64) if len(self.laws) > 1 else NO_LABELS
+            self.memory = (np.empty(BLOCK), np.empty(BLOCK), labels, picks)
         return self.memory
 
     def _labels(self, count: int) -> Ints:
@@ -154,64 +163,17 @@ class Feed:
         given = self.system.arrivals.labels
         if given is not None:
             return given[self.drawn : self.drawn + count]
-        drawn = np.searchsorted(self.shares[:-1], self.rng.random(count), side="right")
-        return drawn.astype(np.int64)
+        threshold, first, second = self.columns
+        drawn = self.rng.random(count) * threshold.size
+        column = drawn.astype(np.int64)
+        below = drawn - column < threshold[column]
+        return np.asarray(np.where(below, first[column], second[column]), dtype=np.int64)
 
     def _sizes(self, labels: Ints, count: int) -> Floats:
         if all(law == self.laws[0] for law in self.laws):
-            return _sample(self.laws[0], self.rng, count)
+            return draw_sizes(self.laws[0], self.rng, count)
         sizes = np.empty(count)
         for j, law in enumerate(self.laws):
             own = labels == j
-            sizes[own] = _sample(law, self.rng, int(own.sum()))
+            sizes[own] = draw_sizes(law, self.rng, int(own.sum()))
         return sizes
-
-
-class Drawn(NamedTuple):
-    """A law as the numbers a kernel draws it from, in the order of its arguments."""
-
-    law: int
-    location: float
-    scale: float
-    begin: Floats
-    stay: Floats
-    jumps: Floats
-
-
-def _plain(law: int, location: float = 0.0, scale: float = 0.0) -> Drawn:
-    return Drawn(law, location, scale, np.zeros(1), np.zeros(1), np.zeros((1, 1)))
-
-
-def _phases(law: PhaseType) -> Drawn:
-    from moldable.kernels.bucket_ring import PHASES
-
-    generator = np.array(law.phases.T, dtype=np.float64)
-    leave = -np.diag(generator)
-    jumps = np.cumsum(generator + np.diag(leave), axis=1) / leave[:, None]
-    return Drawn(PHASES, 0.0, 0.0, np.cumsum(law.phases.alpha), 1.0 / leave, jumps)
-
-
-def _sample(law: SizeLaw, rng: np.random.Generator, count: int) -> Floats:
-    """Draw sizes; a general phase-type law is walked in a kernel, numpy being slow at it."""
-    if not isinstance(law, PhaseType):
-        return law.sample(rng, count)
-    from moldable.kernels.bucket_ring import draw_phases
-
-    sizes = np.empty(count)
-    draw_phases(rng, sizes, *_phases(law)[3:])
-    return sizes
-
-
-def _fast_law(law: SizeLaw) -> Drawn | None:
-    """Return how a kernel draws the law by itself, if it can."""
-    from moldable.kernels import bucket_ring as kernel
-
-    if isinstance(law, Exponential):
-        return _plain(kernel.EXPONENTIAL)
-    if isinstance(law, Deterministic):
-        return _plain(kernel.DETERMINISTIC)
-    if isinstance(law, Lognormal):
-        return _plain(kernel.LOGNORMAL, -0.5 * law.sigma**2, law.sigma)
-    if isinstance(law, Pareto):
-        return _plain(kernel.PARETO, math.log1p(-1.0 / law.shape), 1.0 / law.shape)
-    return _phases(law) if isinstance(law, PhaseType) else None

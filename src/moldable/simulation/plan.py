@@ -14,7 +14,7 @@ import numpy as np
 
 from moldable.hull import Floats
 from moldable.simulation.start import Start
-from moldable.simulation.system import System
+from moldable.system import System
 
 MAIN, PILOT = 0, 1
 
@@ -36,6 +36,7 @@ class Plan:
         finished: whether jobs that began and ended in the window are told apart.
         seed: of the whole run.
         stream: MAIN or PILOT, which never share random numbers.
+        common: whether every policy meets the same arrivals, sizes and draws.
     """
 
     system: System
@@ -46,6 +47,7 @@ class Plan:
     finished: bool
     seed: int
     stream: int
+    common: bool = False
 
     def seeds(self, replication: int, part: int) -> np.random.SeedSequence:
         """Return the seed sequence of one part of one replication, whoever asks for it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
@@ -21,19 +21,19 @@ from concurrent.futures import (
 from dataclasses import dataclass
 from typing import Final, final
 
+from moldable.count_model import chain_model
 from moldable.errors import MoldableError
-from moldable.simulation.chain_run import chain_model, run_chain
+from moldable.simulation.chain_run import LANE_SETS, run_chain
 from moldable.simulation.plan import Plan, Tallies, joined
 from moldable.simulation.ring_run import run_ring
-from moldable.simulation.system import System
+from moldable.system import System
 
-LANES: Final = 32
 CHAIN_SLOTS: Final = 10
 CHAIN_PHASE_SLOTS: Final = 4
 MOMENT: Final = 0.2
 """Seconds between two reports of progress."""
-FEWEST_LANES: Final = 8
-"""Replications below which most lanes would run for nothing and the ring is faster."""
+SOME: Final = 4
+"""Workers that an executor, which cannot be asked, is taken to have."""
 LEAST_USE: Final = 0.1
 """Share of the uniform clock's ticks that must be arrivals for the chain to pay."""
 
@@ -60,8 +60,11 @@ class Finished:
 
 
 def choose_kernel(system: System, estimator: str, replications: int) -> str:
-    """Choose the lock-step chain where it applies and pays, the ring everywhere else."""
-    if not system.poisson or estimator != "assigned" or replications < FEWEST_LANES:
+    """Choose the lock-step chain where it applies and pays, the ring everywhere else.
+
+    With fewer replications than lanes most would run for nothing, and the ring is faster.
+    """
+    if not system.poisson or estimator != "assigned" or replications < LANE_SETS[0]:
         return "bucket-ring"
     model = chain_model(system)
     if model is None:
@@ -77,23 +80,32 @@ def run_replications(
     kernel: str,
     replications: range,
     *,
-    threads: int | None,
+    workers: int,
     executor: Executor | None,
     progress: Callable[[float, int], None] | None,
 ) -> Finished:
     """Run all replications and report them as they finish."""
-    workers = threads or os.cpu_count() or 1
-    work = _Work(plan, kernel, list(_chunks(replications, kernel, workers)), progress)
-    if executor is not None:
-        return work.elsewhere(executor)
-    return work.here(workers)
+    work = _Work(plan, kernel, cut(replications, kernel, workers), progress)
+    return work.here(workers) if executor is None else work.elsewhere(executor)
 
 
-def _chunks(replications: range, kernel: str, workers: int) -> Iterator[tuple[int, ...]]:
-    """Cut replications into chunks: whole sets of lanes, or a few for each worker."""
-    size = LANES if kernel == "count-chain" else max(1, len(replications) // (32 * workers))
-    for begin in range(0, len(replications), size):
-        yield tuple(replications[begin : begin + size])
+def count_workers(threads: int | None, executor: Executor | None) -> int:
+    """Return how many chunks can run at once."""
+    return SOME if executor is not None else threads or os.cpu_count() or 1
+
+
+def cut(replications: range, kernel: str, workers: int) -> list[tuple[int, ...]]:
+    """Cut replications into chunks: the largest sets of lanes that leave no worker without one.
+
+    The ring has no lanes, so there chunks are small enough for all workers to end together.
+    """
+    count = len(replications)
+    if kernel == "count-chain":
+        enough = (lanes for lanes in reversed(LANE_SETS) if count > lanes * (workers - 1))
+        size = next(enough, LANE_SETS[0])
+    else:
+        size = max(1, count // (32 * workers))
+    return [tuple(replications[begin : begin + size]) for begin in range(0, count, size)]
 
 
 @final

@@ -18,7 +18,7 @@ from moldable.simulation.feed import Block, Feed
 from moldable.simulation.outcomes import alias_table, columns_needed
 from moldable.simulation.plan import Plan, Report, Tallies, joined
 from moldable.simulation.start import initial_counts
-from moldable.simulation.system import System
+from moldable.system import System
 
 MOST_BUCKETS: Final = 26
 """Power of two beyond which a ring is not made longer; jobs then stay for several turns."""
@@ -230,12 +230,15 @@ class _Survey:
 
 
 def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> Tallies:
-    from moldable.kernels.bucket_ring import bucket_ring, drawn_ring
+    from moldable.kernels.bucket_ring import bucket_ring
 
     rng = np.random.Generator(np.random.SFC64(plan.seeds(replication, 0)))
     state = _State.fresh(model, durations=plan.finished)
-    _let_run(plan, model, state, rng)
-    feed = Feed(plan.system, rng, scale=model.buckets_per_time, draws=model.draws)
+    # What a policy starts from takes more or fewer draws: it must not shift those that follow.
+    own = np.random.Generator(np.random.SFC64(plan.seeds(replication, 1)))
+    _let_run(plan, model, state, own if plan.common else rng)
+    draws = model.draws or plan.common
+    feed = Feed(plan.system, rng, scale=model.buckets_per_time, draws=draws)
     tallies = Tallies.empty(plan, (replication,))
     planned = plan.jobs * plan.batches
     spent = 0.0
@@ -254,7 +257,7 @@ def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> 
         while own > 0:
             count = min(own, SLICE)
             started = time.thread_time()
-            feed.skip(count, drawn_ring(rng, count, *feed.drawing(), *arrays))
+            feed.run(count, arrays)
             spent += time.thread_time() - started
             own -= count
             report(min(1.0, float(feed.arrived.sum()) / planned))
@@ -269,11 +272,8 @@ def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> 
         tallies.booked[batch] = 0.0
         before = feed.arrived.copy()
         window = _Window(state, model, feed.now)
-        if feed.fast is None:
-            let_arrive(feed.next(plan.jobs), batch)
-        else:
-            ready = min(plan.jobs, feed.left())
-            let_arrive(feed.next(ready), batch, plan.jobs - ready)
+        ready = min(plan.jobs, feed.left()) if feed.by_kernel() else plan.jobs
+        let_arrive(feed.next(ready), batch, plan.jobs - ready)
         tallies.arrived[batch, 0] = feed.arrived - before
         window.close(tallies, batch, feed.now, plan.system.kind_class)
     _refuse_lost_servers(model, state, feed.now)

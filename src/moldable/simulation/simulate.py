@@ -19,19 +19,21 @@ from moldable.errors import SimulationError
 from moldable.performance import Performance
 from moldable.policies.policy_table import Policy
 from moldable.simulation import estimates
+from moldable.simulation.feed import BLOCK
 from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.replications import (
-    LANES,
     RUNNERS,
     Finished,
     choose_kernel,
+    count_workers,
+    cut,
     run_replications,
 )
-from moldable.simulation.rounds import Rounds
+from moldable.simulation.rounds import STEP, Rounds, until_enough
 from moldable.simulation.start import Start, exactly_stationary, initial_counts
 from moldable.simulation.summary import performance
-from moldable.simulation.system import System, build_system, mean_size
 from moldable.simulation.warmup import choose_warmup
+from moldable.system import System, build_system, mean_size
 from moldable.workload import Workload
 
 ROUND_JOBS: Final = 500_000
@@ -60,6 +62,7 @@ def simulate(
     executor: Executor | None = None,
     progress: Progress | None = None,
     arrivals: Arrivals | None = None,
+    reason: str = "asked for",
 ) -> Performance:
     """Simulate a workload on a cluster.
 
@@ -87,6 +90,7 @@ def simulate(
         executor: any `concurrent.futures.Executor` to run chunks of replications on instead.
         progress: called with (finished, planned) replications.
         arrivals: the process of arrivals; Poisson by default.
+        reason: why a simulation was chosen, for the result to tell.
     """
     _refuse_bad_numbers(
         jobs=jobs,
@@ -102,46 +106,67 @@ def simulate(
     system = build_system(workload, servers, policy, arrivals or Poisson())
     _refuse_bad_labels(system)
     initial_counts(system, start, np.random.default_rng(0))  # refuse a bad start before any work
-    kernel = choose_kernel(system, estimator, replications if precision is None else LANES)
+    first_round = replications if precision is None else max(replications, STEP)
+    kernel = choose_kernel(system, estimator, first_round)
     if seed is None:
-        seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    each = jobs or (1_000_000 if precision is None else max(1, min(ROUND_JOBS, max_jobs // LANES)))
+        seed = fresh_seed()
+    each = jobs or (1_000_000 if precision is None else max(1, min(ROUND_JOBS, max_jobs // STEP)))
     plan = Plan(system, start, 0.0, int(each), 1, estimator == "completed_only", seed, MAIN)
-    compile_kernel(plan, kernel)
-    plan = dataclasses.replace(plan, warmup=_warmup(plan, kernel, warmup))
+    workers = count_workers(threads, executor)
+    compile_kernel(plan, kernel, cut(range(first_round), kernel, workers)[0])
+    left_out, notes = warmup_of(plan, kernel, warmup)
+    plan = dataclasses.replace(plan, warmup=left_out)
 
     def run(chunk: range) -> Finished:
         return run_replications(
-            plan, kernel, chunk, threads=threads, executor=executor, progress=progress
+            plan, kernel, chunk, workers=workers, executor=executor, progress=progress
         )
 
-    rounds = Rounds(plan, kernel, estimator, precision, max_jobs, run)
-    converged = rounds.until_enough(replications)
-    assert rounds.gathered is not None  # noqa: S101 - a round has been run
-    return performance(plan, kernel, rounds.gathered, estimator, rounds.notes, converged=converged)
+    rounds = Rounds(plan, kernel, estimator, precision, max_jobs, run, notes=notes)
+    converged = until_enough([rounds], replications)
+    return performance(rounds, reason, converged=converged)
 
 
-def compile_kernel(plan: Plan, kernel: str) -> None:
-    """Compile the kernel, or load it from the cache, by running next to nothing."""
+def fresh_seed() -> int:
+    """Return a seed that nobody has used, short enough to be written down."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+
+
+def compile_kernel(plan: Plan, kernel: str, chunk: tuple[int, ...]) -> None:
+    """Compile the kernel for such a chunk, or load it from the cache, by running next to nothing.
+
+    The chain is compiled for the lanes that the chunk needs.
+    """
     importlib.import_module("moldable.kernels.count_chain")  # numba's own import takes its time
-    tiny = dataclasses.replace(plan, start="empty", warmup=0.0, jobs=1, batches=1)
+    # The ring draws by itself only what comes after a first block.
+    jobs = 1 if kernel == "count-chain" else BLOCK + 1
+    tiny = dataclasses.replace(plan, start="empty", warmup=0.0, jobs=jobs, batches=1)
     patience = threading.Timer(
         PATIENCE, LOG.info, ["compiling for this kind of system; it is kept on disk for next time"]
     )
     patience.start()
     try:
-        RUNNERS[kernel](tiny, (0,))
+        RUNNERS[kernel](tiny, chunk)
     finally:
         patience.cancel()
 
 
-def _warmup(plan: Plan, kernel: str, asked: float | None) -> float:
+def warmup_of(plan: Plan, kernel: str, asked: float | None) -> tuple[float, list[str]]:
+    """Return the time to leave out, and what is to be said about it."""
+    unit = mean_size(plan.system)
     if asked is not None:
-        return asked * mean_size(plan.system)
+        return asked * unit, []
     listed = isinstance(plan.system.arrivals, ArrivalTimes)
     if listed or exactly_stationary(plan.system, plan.start):
-        return 0.0
-    return choose_warmup(plan, RUNNERS[kernel])
+        return 0.0, []
+    time, unsettled = choose_warmup(plan, RUNNERS[kernel])
+    if unsettled is None:
+        return time, []
+    note = (
+        f"the pilot did not settle within {unsettled / unit:.3g} mean sizes, so a warm-up of "
+        f"{time / unit:.3g} may be too short; give --warmup (in Python: warmup=)"
+    )
+    return time, [note]
 
 
 def _refuse_hopeless(workload: Workload, estimator: str, precision: float | None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from moldable.errors import SimulationError, nearest
 from moldable.hull import Floats, Ints
-from moldable.simulation.system import System
+from moldable.system import System
 
 Start = str | Mapping[tuple[str, int], int] | Mapping[int, int]
 STARTS: Final = ("equilibrium", "empty")

@@ -3,58 +3,57 @@
 from __future__ import annotations
 
 import math
-import os
-import platform
-from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
 from moldable.errors import SimulationError
+from moldable.granted import by_width, quantiles, width_shares
 from moldable.performance import Performance
+from moldable.provenance import provenance
 from moldable.simulation import estimates
 from moldable.simulation.plan import Plan, Tallies
-from moldable.simulation.system import mean_size
+from moldable.simulation.rounds import Rounds
+from moldable.system import mean_size
 
 
-def performance(
-    plan: Plan,
-    kernel: str,
-    tallies: Tallies,
-    estimator: str,
-    notes: list[str],
-    *,
-    converged: bool,
-) -> Performance:
+def performance(rounds: Rounds, reason: str, *, converged: bool) -> Performance:
     """Put the figures of a run together, after accounting for every arrival."""
+    plan, tallies, estimator = rounds.plan, rounds.tallies, rounds.estimator
     system = plan.system
-    accepted = tallies.granted.sum()
-    if accepted + tallies.blocked.sum() != tallies.arrived.sum():
+    granted = tallies.granted.sum(axis=(0, 1))
+    if granted.sum() + tallies.blocked.sum() != tallies.arrived.sum():
         raise SimulationError("arrivals were not all accounted for: a bug, please report it")
     every = np.ones(len(system.workload.classes), dtype=np.bool_)
-    kinds = np.ones(system.kind_width.size, dtype=np.bool_)
-    running = estimates.mean_jobs(tallies, system, kinds)
-    weights = tallies.time / max(float(tallies.time.sum()), estimates.TINY)
-    by_kind = (tallies.mean_jobs * weights[..., None]).sum(axis=(0, 1)) / system.servers
+    by_kind = estimates.mean_jobs(tallies) / system.servers
     return Performance(
         blocking=estimates.blocking(tallies, every, system),
         mean_execution_time=estimates.mean_time(tallies, every, system, estimator),
         estimator=estimator,
-        quantiles=estimates.quantiles(tallies, system),
-        width_shares=estimates.width_shares(tallies, system, kinds),
-        mean_jobs=running,
-        busy_fraction=math.fsum(width * jobs for width, jobs in running.items()),
+        quantiles=quantiles(system, granted),
+        width_shares=width_shares(system, granted),
+        mean_jobs=by_width(system, by_kind),
+        busy_fraction=float(by_kind @ system.kind_width),
         departure_rate=float(by_kind @ (1.0 / system.kind_scale)),
         classes=estimates.by_class(tallies, system, estimator),
+        method="simulate",
+        reason=reason,
         arrivals=int(tallies.arrived.sum()),
         arrivals_per_second=float(tallies.arrived.sum()) / max(tallies.seconds, 1e-9),
         seed=plan.seed,
-        kernel=kernel,
+        kernel=rounds.kernel,
         start=plan.start if isinstance(plan.start, str) else "given",
         warmup=plan.warmup / mean_size(system),
         converged=converged,
-        warnings=(*notes, *_warnings(plan, tallies, estimator)),
-        provenance=_provenance(plan, tallies),
+        warnings=(*rounds.notes, *_warnings(plan, tallies, estimator)),
+        provenance=provenance(
+            system.workload,
+            system.servers,
+            system.policy_name,
+            pools=list(system.pools),
+            jobs=plan.jobs,
+            replications=len(tallies.replications),
+            seed=plan.seed,
+        ),
     )
 
 
@@ -74,20 +73,3 @@ def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
     if len(tallies.replications) < 2:  # noqa: PLR2004 - a spread needs two
         found.append("one replication gives no interval; ask for more")
     return found
-
-
-def _provenance(plan: Plan, tallies: Tallies) -> dict[str, Any]:
-    return {
-        "moldable": version("moldable"),
-        "numpy": version("numpy"),
-        "numba": version("numba"),
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "policy": plan.system.policy_name,
-        "servers": plan.system.servers,
-        "pools": list(plan.system.pools),
-        "jobs": plan.jobs,
-        "replications": len(tallies.replications),
-        "sizes": [str(job_class.size) for job_class in plan.system.workload.classes],
-        "seed": plan.seed,
-    }

@@ -2,7 +2,8 @@
 
 One warm-up for the whole run, in units of time, from a pilot that depends on nothing but the seed
 and the parameters: MSER-5 on the busy servers, averaged over the pilot's replications. The cut that
-leaves the least standard error of the mean wins; cuts in the last half are not believed.
+leaves the least standard error of the mean wins; cuts in the last half are not believed, and a
+pilot whose best cut is the last one tried is run again, twice as long.
 """
 
 from __future__ import annotations
@@ -26,34 +27,54 @@ LEAST: Final = {True: 1.0, False: 6.0}
 
 Few are far from equilibrium when a run starts near it (True), all when it does not (False)."""
 MOST_JOBS: Final = 4_000_000
-"""Arrivals the pilot may spend in all."""
+"""Arrivals that a pilot may spend in all."""
+DOUBLINGS: Final = 2
+"""How often a pilot that did not settle is made twice as long, if its arrivals allow."""
 
 
-def choose_warmup(plan: Plan, run: Callable[[Plan, tuple[int, ...]], Tallies]) -> float:
-    """Run the pilot and return the time to leave out."""
-    rate = plan.system.workload.arrival_rate
+def choose_warmup(
+    plan: Plan, run: Callable[[Plan, tuple[int, ...]], Tallies]
+) -> tuple[float, float | None]:
+    """Run pilots until one settles.
+
+    Returns the time to leave out and, if no pilot settled, how long the last one was.
+    """
     slowest = float(np.max(plan.system.kind_scale))
-    span = SPAN * slowest
-    replications = REPLICATIONS
+    lengths = (_length(plan, SPAN * 2.0**k * slowest) for k in range(DOUBLINGS + 1))
+    for jobs, replications in dict.fromkeys(lengths):  # those beyond MOST_JOBS are all alike
+        pilot = dataclasses.replace(
+            plan, warmup=0.0, jobs=jobs, batches=BATCHES, finished=False, stream=PILOT
+        )
+        tallies = run(pilot, tuple(range(replications)))
+        busy = (tallies.mean_jobs @ plan.system.kind_width.astype(float)).mean(axis=1)
+        time, cut = tallies.time.mean(axis=1), mser(busy)
+        settled = cut < latest_cut(busy.size)
+        if settled:
+            break
+    enough = max(float(time[:cut].sum()), LEAST[plan.start == "equilibrium"] * slowest)
+    return enough, None if settled else float(time.sum())
+
+
+def _length(plan: Plan, span: float) -> tuple[int, int]:
+    """Return the jobs of each batch and the replications of a pilot of this span."""
+    rate, replications = plan.system.workload.arrival_rate, REPLICATIONS
     while replications > 2 and span * rate * replications > MOST_JOBS:  # noqa: PLR2004
         replications //= 2
-    jobs = max(1, int(min(span * rate, MOST_JOBS / replications) / BATCHES))
-    pilot = dataclasses.replace(
-        plan, warmup=0.0, jobs=jobs, batches=BATCHES, finished=False, stream=PILOT
-    )
-    tallies = run(pilot, tuple(range(replications)))
-    busy = (tallies.mean_jobs @ plan.system.kind_width.astype(float)).mean(axis=1)
-    cut = float(tallies.time.mean(axis=1)[: mser(busy)].sum())
-    return max(cut, LEAST[plan.start == "equilibrium"] * slowest)
+    return max(1, int(min(span * rate, MOST_JOBS / replications) / BATCHES)), replications
 
 
 def mser(series: Floats) -> int:
     """Return how many values to leave out by the MSER-5 rule."""
     groups = series[: series.size // GROUP * GROUP].reshape(-1, GROUP).mean(axis=1)
     best, least = 0, np.inf
-    for cut in range(groups.size // 2):
+    for cut in range(latest_cut(series.size) // GROUP + 1):
         rest = groups[cut:]
         score = float(rest.var()) / rest.size
         if score < least:
             best, least = cut, score
     return best * GROUP
+
+
+def latest_cut(size: int) -> int:
+    """Return the last cut that is tried: a series cut there has not been seen to settle."""
+    return (size // GROUP // 2 - 1) * GROUP

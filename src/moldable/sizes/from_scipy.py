@@ -88,7 +88,7 @@ class FromScipy(SizeLaw):
 
     @cached_property
     def _residual(self) -> ResidualTable:
-        table = ResidualTable.build(self._survival, self._first_grid())
+        table = ResidualTable.build(self.survival, self._first_grid())
         if abs(table.total - 1.0) > ACCURACY:
             raise SizeLawError(
                 f"{self}: its survival function integrates to {table.total:.9g} of its mean, so "
@@ -97,8 +97,13 @@ class FromScipy(SizeLaw):
             )
         return table
 
-    def _survival(self, x: Floats) -> Floats:
+    def survival(self, x: Floats) -> Floats:
+        """Return the probability of a size above x, elementwise."""
         return np.asarray(self.frozen.sf(x * self.own_mean), dtype=np.float64)
+
+    def density(self, x: Floats) -> Floats:
+        """Return the density at x, elementwise."""
+        return np.asarray(self.frozen.pdf(x * self.own_mean), dtype=np.float64) * self.own_mean
 
     def _first_grid(self) -> Floats:
         """Return 0, the quantiles, and doublings until the tail is negligible."""
@@ -107,7 +112,7 @@ class FromScipy(SizeLaw):
         points = np.unique([0.0, *inner, *([end] if math.isfinite(end) else [])])
         while not math.isfinite(end) and points[-1] < 1e300:  # noqa: PLR2004
             # x S(x) has the order of the integral beyond x, for power tails; lighter ones have less
-            if points[-1] * self._survival(points[-1:])[0] <= 1e-12:  # noqa: PLR2004
+            if points[-1] * self.survival(points[-1:])[0] <= 1e-12:  # noqa: PLR2004
                 break
             points = np.append(points, 2.0 * points[-1])
         return points

@@ -123,16 +123,28 @@ class MixedErlang(SizeLaw):
         return sizes
 
     def cdf(self, x: ArrayLike) -> Floats:
-        time = self.rate * non_negative(x)
-        survival = np.zeros_like(time)
+        return 1.0 - self.survival(non_negative(x))
+
+    def survival(self, x: Floats) -> Floats:
+        """Return the probability of a size above x, elementwise."""
         more = np.cumsum(self.probabilities[::-1])[::-1]  # P(N > j)
+        return np.minimum(self._poisson(x, more), 1.0)
+
+    def density(self, x: Floats) -> Floats:
+        """Return the density at x, elementwise."""
+        return self.rate * self._poisson(x, np.array(self.probabilities))
+
+    def _poisson(self, x: Floats, weights: Floats) -> Floats:
+        """Return the mean of weights[j] if j phases, a Poisson number, would end until x."""
+        time = self.rate * x
+        total = np.zeros_like(time)
         with np.errstate(divide="ignore"):
             logarithm = np.log(time)
-        for j, share in enumerate(more):
-            # Poisson weights by logarithms: exp(-time) alone would vanish for long Erlang chains.
+        for j in np.flatnonzero(weights).tolist():
+            # By logarithms: exp(-time) alone would vanish for long Erlang chains.
             power = j * logarithm if j else 0.0
-            survival += share * np.exp(power - time - math.lgamma(j + 1))
-        return 1.0 - np.minimum(survival, 1.0)
+            total += weights[j] * np.exp(power - time - math.lgamma(j + 1))
+        return total
 
 
 @final

@@ -20,8 +20,10 @@ from moldable.hull import Floats, Mask
 ROUNDING: Final = 1e-12
 # exp(Tx) is summed directly where x times the fastest rate is below 1; 20 terms leave 1/20!.
 TERMS: Final = 20
-# Matrices held at once while the survival function is computed, in numbers.
+# Probabilities of phases held at once.
 BLOCK: Final = 2_000_000
+# Ages, in units of the fastest phase, beyond which floating point cannot follow the law.
+FURTHEST: Final = 2.0**62
 
 Matrix = Sequence[Sequence[float]] | Floats
 
@@ -88,29 +90,37 @@ class PhaseRepresentation:
         Every number met on the way is non-negative, so nothing cancels: the relative error is about
         x times the fastest rate in units of the last place, in the far tail too.
         """
-        times = np.asarray(x, dtype=np.float64)
-        flat = np.maximum(times.ravel(), 0.0)
-        block = max(1, BLOCK // self.alpha.size**2)
-        parts = [self._survival(flat[at : at + block]) for at in range(0, flat.size, block)]
-        return np.concatenate([np.empty(0), *parts]).reshape(times.shape)
+        return np.minimum(self._after(x, np.ones(self.alpha.size)), 1.0)
 
-    def _survival(self, times: Floats) -> Floats:
+    def density(self, x: ArrayLike) -> Floats:
+        """Return the density at x, elementwise, to the last places of the fastest rate."""
+        return self._after(x, self.exits)
+
+    def _after(self, x: ArrayLike, weights: Floats) -> Floats:
+        """Return the weighted sum of the probabilities of the phases at age x, elementwise."""
+        ages = np.asarray(x, dtype=np.float64)
+        flat = np.maximum(ages.ravel(), 0.0)
+        block = max(1, BLOCK // self.alpha.size)
+        parts = [self._at(flat[at : at + block]) @ weights for at in range(0, flat.size, block)]
+        return np.concatenate([np.empty(0), *parts]).reshape(ages.shape)
+
+    def _at(self, ages: Floats) -> Floats:
+        """Return alpha exp(T x), the probabilities of the phases at each age x, row by row."""
         fastest = float(-self.T.diagonal().min())
-        # exp(Tx) = exp(-qx) exp(Px) with P = T + qI >= 0; halve x until qx <= 1, then square back.
-        jumps = self.T + fastest * np.eye(self.alpha.size)
-        halvings = np.ceil(np.log2(np.maximum(fastest * times, 1.0)))
-        short = (times / 2.0**halvings)[:, None, None]
-        power = np.broadcast_to(np.eye(self.alpha.size), (times.size, *jumps.shape))
-        total = power.copy()
-        for term in range(1, TERMS + 1):
-            power = power @ (jumps * short / term)
-            total += power
-        total *= np.exp(-fastest * short)
-        for done in range(int(halvings.max())):
-            # Squaring doubles the rounding error: no time is squared more often than it must be.
-            again = halvings > done
-            total[again] = total[again] @ total[again]
-        return np.asarray(np.minimum(total.sum(axis=2) @ self.alpha, 1.0), dtype=np.float64)
+        # exp(Tx) = exp(-qx) exp(Px) with P = T + qI >= 0; in units of 1/q, the whole part of x is
+        # a product of powers exp(T 2^m), the fraction is summed directly.
+        jumps = self.T / fastest + np.eye(self.alpha.size)
+        whole = np.floor(np.minimum(ages * fastest, FURTHEST))
+        fraction = np.minimum(ages * fastest - whole, 1.0)[:, None]
+        at = _series(np.tile(self.alpha, (ages.size, 1)), jumps, fraction)
+        at *= np.exp(-fraction)
+        power = np.exp(-1.0) * _series(np.eye(self.alpha.size), jumps, np.ones((1, 1)))
+        while (whole >= 1.0).any():
+            half = np.floor(whole / 2.0)
+            odd = whole > 2.0 * half
+            at[odd] = at[odd] @ power
+            whole, power = half, power @ power
+        return at
 
     def _occupation(self, alpha: Floats) -> Floats:
         """Return expected times in the phases, alpha (-T)^-1."""
@@ -123,6 +133,15 @@ class PhaseRepresentation:
 
     def __hash__(self) -> int:
         return hash((self.alpha.tobytes(), self.T.tobytes()))
+
+
+def _series(rows: Floats, matrix: Floats, times: Floats) -> Floats:
+    """Return rows exp(matrix t), where the entries of the matrix are non-negative and t <= 1."""
+    total, power = rows.copy(), rows
+    for term in range(1, TERMS + 1):
+        power = (power @ matrix) * (times / term)
+        total += power
+    return total
 
 
 def exit_rates(subgenerator: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""How is a simulated performance told to a person?"""
+"""How is a performance told to a person?"""
 
 from __future__ import annotations
 
@@ -13,27 +13,49 @@ def show_performance(console: Console, answer: Performance) -> None:
     """Print what matters first, then the table of classes, then how it was found."""
     console.print(f"Blocking: {answer.blocking}{_sure(answer.blocking)}")
     console.print(f"Mean execution time: {answer.mean_execution_time}")
-    times = ", ".join(f"{100 * level:g} %: {time:.4g}" for level, time in answer.quantiles.items())
-    console.print(f"Jobs done within (quantiles of the execution time): {times}")
+    if answer.quantiles:
+        levels = answer.quantiles.items()
+        times = ", ".join(f"{100 * level:g} %: {time:.4g}" for level, time in levels)
+        console.print(f"Jobs done within (quantiles of the execution time): {times}")
     console.print(
         f"Servers busy: {percent(answer.busy_fraction)}; departures per server and time: "
         f"{answer.departure_rate:.5g}"
     )
-    console.print(_widths(answer))
+    if answer.width_shares:
+        console.print(_widths(answer))
     if len(answer.classes) > 1:
         console.print(_classes(answer))
-    console.print(
-        f"{answer.arrivals:,} arrivals in {answer.provenance['replications']} replications under "
-        f"{answer.provenance['policy']}, kernel {answer.kernel}, start {answer.start}, warm-up "
-        f"{answer.warmup:.3g} mean sizes, {answer.arrivals_per_second / 1e6:.3g} million a second "
-        f"and core; seed {answer.seed}."
+    console.print(_origin(answer) if answer.arrivals is None else _run(answer))
+
+
+def _origin(answer: Performance) -> str:
+    return (
+        f"Exact, {answer.method} under {answer.provenance['policy']}. {_sentence(answer.reason)} "
+        f"{answer.states:,} states, residual {answer.residual:.1g}, neglected mass "
+        f"{answer.neglected_mass:.1g}."
     )
+
+
+def _run(answer: Performance) -> str:
+    reason = "" if answer.reason == "asked for" else f"Simulated: {answer.reason}. "
+    return (
+        f"{reason}{answer.arrivals:,} arrivals in {answer.provenance['replications']} replications "
+        f"under {answer.provenance['policy']}, kernel {answer.kernel}, start {answer.start}, "
+        f"warm-up {answer.warmup:.3g} mean sizes, {(answer.arrivals_per_second or 0.0) / 1e6:.3g} "
+        f"million a second and core; seed {answer.seed}."
+    )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _sure(estimate: Estimate) -> str:
     if estimate.interval is None:
         return ""
     low, high = estimate.interval
+    if low == high:
+        return "  (exact)"
     return f"  (95 % interval {low:.4g} to {high:.4g})"
 
 

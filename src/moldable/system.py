@@ -6,6 +6,7 @@ one wished width divides the servers, for instance, nothing narrower is ever gra
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import final
@@ -67,33 +68,18 @@ def build_system(
     workload: Workload, servers: int, policy: Policy | None, arrivals: Arrivals
 ) -> System:
     """Tabulate the policy and keep the kinds that can occur."""
-    if servers < 1:
-        raise SimulationError(f"servers={servers} must be at least 1")
-    for job_class in workload.classes:
-        if job_class.speedup.widths[0] > servers:
-            raise SimulationError(
-                f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, "
-                f"but there are {servers} servers; it could never run"
-            )
-    if policy is not None and not isinstance(policy, Policy):
-        raise SimulationError(
-            f"policy={policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)"
-        )
+    _refuse_impossible(workload, servers, policy)
     shared = workload.sharing == "pool"
     pools, policy = _pools_and_policy(workload, servers, policy)
     table = policy.tabulate(workload, pools)
     kept = _occurring(table, pools, shared=shared)
+    _refuse_never_granted(workload, policy, pools, kept)
     classes, widths, scales = [], [], []
     for j, job_class in enumerate(workload.classes):
         for k in kept[j]:
             classes.append(j)
             widths.append(int(job_class.speedup.widths[k]))
             scales.append(job_class.mean_size / float(job_class.speedup.speedups[k]))
-    if not classes:
-        raise SimulationError(
-            f"policy {policy.name} never grants any job a server: it wishes for less than the "
-            f"narrowest width"
-        )
     kind_class = np.array(classes, dtype=np.int64)
     wishes = []
     for j, rows in enumerate(table.rows):
@@ -112,6 +98,37 @@ def build_system(
         np.array(scales),
         tuple(wishes),
     )
+
+
+def _refuse_impossible(workload: Workload, servers: int, policy: Policy | None) -> None:
+    if servers < 1:
+        raise SimulationError(f"servers={servers} must be at least 1")
+    for job_class in workload.classes:
+        if job_class.speedup.widths[0] > servers:
+            raise SimulationError(
+                f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, "
+                f"but there are {servers} servers; it could never run"
+            )
+    if policy is not None and not isinstance(policy, Policy):
+        raise SimulationError(
+            f"policy={policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)"
+        )
+
+
+def _refuse_never_granted(
+    workload: Workload, policy: Policy, pools: tuple[int, ...], kept: list[Ints]
+) -> None:
+    if not any(kinds.size for kinds in kept):
+        raise SimulationError(
+            f"policy {policy.name} never grants any job a server: it wishes for less than the "
+            f"narrowest width"
+        )
+    for job_class, own, kinds in zip(workload.classes, pools, kept, strict=True):
+        if workload.sharing == "reserved" and kinds.size == 0:
+            raise SimulationError(
+                f"class {job_class.name!r} owns {own} servers, and policy {policy.name} never "
+                f"grants it any of them: let it wish for a width of at most {own}"
+            )
 
 
 def _pools_and_policy(
@@ -153,3 +170,26 @@ def _occurring(table: PolicyTable, pools: tuple[int, ...], *, shared: bool) -> l
                 break
             g = smaller
     return kept
+
+
+def by_pool(system: System) -> list[System]:
+    """Return the systems that share no servers: classes with Poisson arrivals never meet then."""
+    if system.shared or len(system.pools) == 1:
+        return [system]
+    return [_alone(system, j) for j in range(len(system.pools))]
+
+
+def _alone(system: System, j: int) -> System:
+    """Return one class and its own servers as a system."""
+    kinds = system.kind_class == j
+    return dataclasses.replace(
+        system,
+        workload=Workload((system.workload.classes[j],)),
+        servers=system.pools[j],
+        pools=(system.pools[j],),
+        shared=True,
+        kind_class=np.zeros(int(kinds.sum()), dtype=np.int64),
+        kind_width=system.kind_width[kinds],
+        kind_scale=system.kind_scale[kinds],
+        wishes=(system.wishes[j][:, kinds],),
+    )
