@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from moldable.arrivals import ArrivalTimes, MarkovModulated, Poisson, Renewal
     from moldable.assumptions import Violation
     from moldable.certificate import Certificate
+    from moldable.chain.closed_forms import erlang_b
+    from moldable.chain.exact import StationaryLaw, stationary_law
+    from moldable.chain.theory import GeneratorIdentity, Theory
+    from moldable.comparison import Compared, Comparison, compare
     from moldable.errors import MoldableError
+    from moldable.evaluation import evaluate
     from moldable.frontier import Frontier, Mix, frontiers
     from moldable.inputs.curve_csv import read_curve
     from moldable.inputs.spelling import parse_regime, parse_speedup
@@ -22,8 +27,13 @@ if TYPE_CHECKING:
     from moldable.limits.stein import Bounds, bounds
     from moldable.optimal_widths import Optimum, optimum
     from moldable.performance import ClassPerformance, Estimate, Performance
+    from moldable.policies.equi import Equi
+    from moldable.policies.fixed_width import FixedWidth
     from moldable.policies.greedy import Greedy, GreedyP, greedy_p
+    from moldable.policies.policy_file import read_policy_file
     from moldable.policies.policy_table import Policy
+    from moldable.policies.rigid import Rigid
+    from moldable.policies.thresholds import Thresholds
     from moldable.regime import Regime
     from moldable.reservation import ClassAllocation, Reservation, reserve
     from moldable.simulation.simulate import simulate
@@ -74,8 +84,18 @@ _STAGES = {
     "whole_servers": ("reserve_whole",),
     "policies.policy_table": ("Policy",),
     "policies.greedy": ("Greedy", "GreedyP", "greedy_p"),
+    "policies.fixed_width": ("FixedWidth",),
+    "policies.rigid": ("Rigid",),
+    "policies.thresholds": ("Thresholds",),
+    "policies.equi": ("Equi",),
+    "policies.policy_file": ("read_policy_file",),
     "performance": ("ClassPerformance", "Estimate", "Performance"),
+    "chain.closed_forms": ("erlang_b",),
+    "chain.exact": ("StationaryLaw", "stationary_law"),
+    "chain.theory": ("GeneratorIdentity", "Theory"),
     "simulation.simulate": ("simulate",),
+    "evaluation": ("evaluate",),
+    "comparison": ("Compared", "Comparison", "compare"),
     "limits.fluid": ("FluidPath",),
     "limits.stein": ("Bounds", "bounds"),
 }
@@ -87,13 +107,18 @@ __all__ = [
     "Certificate",
     "ClassAllocation",
     "ClassPerformance",
+    "Compared",
+    "Comparison",
     "Deterministic",
     "Empirical",
+    "Equi",
     "Estimate",
     "Exponential",
+    "FixedWidth",
     "FluidPath",
     "FromScipy",
     "Frontier",
+    "GeneratorIdentity",
     "Greedy",
     "GreedyP",
     "Hyperexponential",
@@ -112,23 +137,32 @@ __all__ = [
     "Regime",
     "Renewal",
     "Reservation",
+    "Rigid",
     "SizeLaw",
     "SpeedUp",
+    "StationaryLaw",
+    "Theory",
+    "Thresholds",
     "Violation",
     "Weibull",
     "Workload",
     "WorkloadFile",
     "bounds",
+    "compare",
+    "erlang_b",
+    "evaluate",
     "frontiers",
     "greedy_p",
     "optimum",
     "parse_regime",
     "parse_speedup",
     "read_curve",
+    "read_policy_file",
     "read_workload",
     "reserve",
     "reserve_whole",
     "simulate",
+    "stationary_law",
 ]
 
 

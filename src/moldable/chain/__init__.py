@@ -1,0 +1,1 @@
+"""Exact stationary answers: formulas, lists of states, balance equations, and their solution."""

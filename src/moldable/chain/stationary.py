@@ -1,0 +1,127 @@
+"""How is the stationary law of a chain computed?
+
+Chains in one or two dimensions are factorised: their factors stay sparse. Others are solved by
+BiCGSTAB, preconditioned by one sweep of Gauss and Seidel and restarted from its own answer until
+the balance equations hold to the last digits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from moldable.chain.states import Chain
+from moldable.errors import ChainError
+from moldable.hull import Floats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+FACTORISED: Final = {True: 1_500_000, False: 4_000}
+"""States up to which factors are worth their memory: in at most two dimensions (True), or more."""
+EXACT: Final = 1e-14
+GOOD: Final = 1e-12
+"""Residual that is as good as it gets, and the largest that is an answer."""
+ROUNDS: Final = 12
+STEPS: Final = 400
+GAIN: Final = 1e-6
+"""By how much each round improves the residual before the next starts afresh."""
+SWEEPS: Final = 30
+
+
+def stationary(chain: Chain, guess: Floats) -> tuple[Floats, float]:
+    """Return the stationary law and its residual: imbalance relative to the flow.
+
+    Args:
+        chain: with one class of states that lead to each other.
+        guess: anything positive, the closer the better.
+    """
+    if chain.states == 1:
+        return np.ones(1), 0.0
+    rough = _relaxed(chain, guess)
+    flat = chain.counts.shape[0] <= 2  # noqa: PLR2004 - dimensions
+    solve = _factorised if chain.states <= FACTORISED[flat] else _iterated
+    law = np.maximum(solve(chain, rough), 0.0)
+    law /= law.sum()
+    residual = _residual(chain, law)
+    if not residual <= GOOD:
+        raise ChainError(
+            f"the balance equations of {chain.states:,} states were solved only to {residual:.2g}, "
+            f"not {GOOD:g}; simulate instead"
+        )
+    return law, residual
+
+
+def _relaxed(chain: Chain, guess: Floats) -> Floats:
+    from moldable.kernels.state_space import relax
+
+    weight = guess / guess.sum()
+    for _ in range(SWEEPS):
+        relax(chain.start, chain.source, chain.rate, chain.out, weight)
+    return np.asarray(weight / weight.sum())
+
+
+def _inflow(chain: Chain) -> csr_array:
+    from scipy.sparse import csr_array
+
+    shape = (chain.states, chain.states)
+    return csr_array((chain.rate, chain.source, chain.start), shape=shape)
+
+
+def _residual(chain: Chain, law: Floats) -> float:
+    flow = chain.out * law
+    return float(np.abs(_inflow(chain) @ law - flow).sum() / flow.sum())
+
+
+def _factorised(chain: Chain, rough: Floats) -> Floats:
+    """Give the likeliest state the weight 1 and solve for all others relative to it.
+
+    What is left is an M-matrix, which needs no pivoting.
+    """
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import splu
+
+    likeliest = int(np.argmax(rough))
+    others = np.arange(chain.states) != likeliest
+    inflow = _inflow(chain)
+    balance = (diags_array(chain.out) - inflow).tocsr()[others][:, others].tocsc()
+    entering = inflow[:, [likeliest]].toarray().ravel()[others]
+    factors = splu(
+        balance,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    law = np.ones(chain.states)
+    law[others] = factors.solve(entering)
+    return law
+
+
+def _iterated(chain: Chain, rough: Floats) -> Floats:
+    from scipy.sparse.linalg import LinearOperator, bicgstab
+
+    from moldable.kernels.state_space import sweep
+
+    inflow, shape = _inflow(chain), (chain.states, chain.states)
+
+    def swept(right: Floats) -> Floats:
+        found = np.empty(chain.states)
+        sweep(chain.start, chain.source, chain.rate, chain.out, right, found)
+        return found
+
+    balance = LinearOperator(shape, lambda v: chain.out * v - inflow @ v, dtype=float)
+    before = LinearOperator(shape, swept, dtype=float)
+    law, best = rough, _residual(chain, rough)
+    for _ in range(ROUNDS):
+        gap = inflow @ law - chain.out * law
+        step, _ = bicgstab(balance, gap, M=before, rtol=GAIN, maxiter=STEPS)
+        better = law + step
+        better /= better.sum()
+        residual = _residual(chain, better)
+        if not residual < best:
+            break
+        law, best = better, residual
+        if best <= EXACT:
+            break
+    return law

@@ -1,0 +1,107 @@
+"""One door: how does this policy perform here, by the best method there is?
+
+A formula where one is known, else the chain where it solves in seconds, else simulation to the
+asked precision. The answer says which, and why.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldable.arrivals import Arrivals, Poisson
+from moldable.chain.closed_forms import closed_form
+from moldable.chain.equi import equi_performance
+from moldable.chain.exact import solve_system
+from moldable.chain.pool import predicted_states
+from moldable.errors import ChainError, SimulationError, nearest
+from moldable.performance import Performance
+from moldable.policies.equi import Equi
+from moldable.policies.policy_table import Policy
+from moldable.simulation.simulate import Progress, simulate
+from moldable.system import System, build_system, by_pool
+from moldable.workload import Workload
+
+METHODS: Final = ("auto", "closed-form", "chain", "simulate")
+QUICK: Final = 250_000
+"""States that are solved in a few seconds."""
+
+
+def evaluate(
+    workload: Workload,
+    servers: int,
+    policy: Policy | Equi | None = None,
+    *,
+    method: str = "auto",
+    precision: float = 0.01,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    arrivals: Arrivals | None = None,
+) -> Performance:
+    """Return how a policy performs.
+
+    Args:
+        workload: the classes.
+        servers: the size of the cluster.
+        policy: who gets how many servers; greedy(p*) by default. `Equi()` is the preemptive
+            yardstick.
+        method: "closed-form", "chain", "simulate", or "auto": the first of these that fits.
+        precision: of a simulation: half-widths of both intervals relative to their values, or
+            absolute 1e-4 where that is reached first.
+        seed: of a simulation.
+        threads: of a simulation; all cores by default.
+        progress: called with (finished, planned) replications of a simulation.
+        arrivals: the process of arrivals; Poisson by default.
+    """
+    check_request(method, precision)
+    if isinstance(policy, Equi):
+        return _equi(workload, servers, method, arrivals)
+    system = build_system(workload, servers, policy, arrivals or Poisson())
+    chosen, reason = choose_method(system) if method == "auto" else (method, "asked for")
+    if chosen != "simulate":
+        return solve_system(system, chosen).performance(reason)
+    return simulate(
+        workload,
+        servers,
+        policy,
+        precision=precision,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+        arrivals=arrivals,
+        reason=reason,
+    )
+
+
+def check_request(method: str, precision: float) -> None:
+    """Refuse unknown methods and impossible precisions, whichever method will be used."""
+    if method not in METHODS:
+        raise ChainError(f"method {method!r} is unknown; {nearest(method, METHODS)}")
+    if not 0.0 < precision < 1.0:
+        raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
+
+
+def choose_method(system: System) -> tuple[str, str]:
+    """Return the best method for a system, and why."""
+    pools = by_pool(system)
+    open_pools = [pool for pool in pools if closed_form(pool) is None]
+    if not open_pools:
+        return "closed-form", "a formula is known"
+    counts = [predicted_states(pool) for pool in open_pools]
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return "simulate", "sizes or arrivals without phases have no chain"
+    states = sum(known)
+    if states <= QUICK:
+        return "auto", "no formula is known, but the chain is small"
+    many = f"{states:,}" if states < 1e15 else f"{states:.0e}"  # noqa: PLR2004 - unreadable
+    return "simulate", f"no formula is known, and the chain would have {many} states"
+
+
+def _equi(workload: Workload, servers: int, method: str, arrivals: Arrivals | None) -> Performance:
+    if method not in {"auto", "closed-form"} or not isinstance(arrivals or Poisson(), Poisson):
+        raise ChainError(
+            f"equi is preemptive and known in closed form only, with Poisson arrivals; "
+            f"method {method!r} does not apply: use 'auto'"
+        )
+    return equi_performance(workload, servers)

@@ -1,0 +1,189 @@
+"""Which states can a chain of counts be in, and which lead to which?
+
+A state is a number of jobs in each slot (a kind of job in a phase) whose widths fit on the servers.
+States stand in order with the first slot running fastest, so that the place of any state follows
+from a table of how many states there are: `table[j, m]` counts those of the first j slots on m
+servers. Rates into each state are laid out row by row (CSR), which is what solvers sweep over.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def list_states(widths, servers, counts, idle):
+    """Write every state into the columns of `counts`, and its idle servers into `idle`."""
+    slots = widths.size
+    jobs, left = np.zeros(slots, np.int64), servers
+    for state in range(idle.size):
+        for j in range(slots):
+            counts[j, state] = jobs[j]
+        idle[state] = left
+        for j in range(slots):
+            if left >= widths[j]:
+                jobs[j] += 1
+                left -= widths[j]
+                break
+            left += jobs[j] * widths[j]
+            jobs[j] = 0
+
+
+@njit(nogil=True, cache=True)
+def place(jobs, servers, widths, table):
+    """Return where a state stands: before it are all that hold fewer jobs in some later slot."""
+    left, before = servers, 0
+    for j in range(widths.size - 1, -1, -1):
+        rest = left - jobs[j] * widths[j]
+        before += table[j + 1, left] - table[j + 1, rest]
+        left = rest
+    return before
+
+
+@njit(nogil=True, cache=True)
+def inflow(counts, idle, servers, widths, table, rates, outcomes, moves, start, source, rate, out):
+    """Fill the rates into every state, and the total rate out of it; return how many there are.
+
+    Args:
+        counts: the states, as `list_states` writes them.
+        idle: their idle servers.
+        servers: of the pool.
+        widths: servers held in each slot.
+        table: numbers of states, see above.
+        rates: at which a job in each slot completes its phase.
+        outcomes: rate of jobs that enter each slot, a row for each number of idle servers, the last
+            one standing for all larger numbers.
+        moves: probability of each next phase, a row for each slot; what is missing to 1: done.
+        start: to fill: where the row of each state begins.
+        source: to fill: the states that lead to it.
+        rate: to fill: their rates.
+        out: to fill: the total rate out of each state.
+    """
+    slots, phases, reach = widths.size, moves.shape[1], outcomes.shape[0] - 1
+    jobs = np.zeros(slots, np.int64)
+    entry = 0
+    for state in range(idle.size):
+        start[state] = entry
+        total = 0.0
+        for j in range(slots):
+            jobs[j] = counts[j, state]
+            total += outcomes[min(idle[state], reach), j] + rates[j] * jobs[j]
+        out[state] = total
+        for j in range(slots):
+            if jobs[j] > 0:
+                enters = outcomes[min(idle[state] + widths[j], reach), j]
+                if enters > 0.0:
+                    jobs[j] -= 1
+                    source[entry], rate[entry] = place(jobs, servers, widths, table), enters
+                    jobs[j] += 1
+                    entry += 1
+            first = j - j % phases
+            done = 1.0
+            for k in range(phases):
+                done -= moves[j, k]
+                target = first + k
+                if moves[j, k] > 0.0 and jobs[target] > 0:
+                    jobs[j] += 1
+                    jobs[target] -= 1
+                    source[entry] = place(jobs, servers, widths, table)
+                    rate[entry] = rates[j] * jobs[j] * moves[j, k]
+                    jobs[j] -= 1
+                    jobs[target] += 1
+                    entry += 1
+            if idle[state] >= widths[j] and done > 1e-14:  # noqa: PLR2004 - rounding
+                jobs[j] += 1
+                source[entry] = place(jobs, servers, widths, table)
+                rate[entry] = rates[j] * jobs[j] * done
+                jobs[j] -= 1
+                entry += 1
+    start[idle.size] = entry
+    return entry
+
+
+@njit(nogil=True, cache=True)
+def window_inflow(least, most, first, servers, widths, rates, outcomes, start, source, rate, out):
+    """Fill the rates between the states of a window on two slots; return how many there are.
+
+    The window holds, for the number of wide jobs first, first + 1, ..., the numbers of narrow ones
+    from `least` to `most`; transitions that would leave it do not happen. The other arguments are
+    those of `inflow`; slot 0 is the narrow one.
+    """
+    lines, reach = least.size, outcomes.shape[0] - 1
+    before = np.zeros(lines + 1, np.int64)
+    for line in range(lines):
+        before[line + 1] = before[line] + most[line] - least[line] + 1
+    out[:] = 0.0
+    entry = 0
+    for line in range(lines):
+        wide = first + line
+        for narrow in range(least[line], most[line] + 1):
+            state = before[line] + narrow - least[line]
+            start[state] = entry
+            for step in range(4):
+                slot, sign = step >> 1, 1 - 2 * (step & 1)
+                other = line + (sign if slot == 1 else 0)
+                if other < 0 or other >= lines:
+                    continue
+                jobs = narrow + (sign if slot == 0 else 0)
+                if jobs < least[other] or jobs > most[other]:
+                    continue
+                if sign > 0:  # a job of this slot ends there
+                    flow = rates[slot] * ((wide if slot == 1 else narrow) + 1)
+                else:  # one begins there
+                    idle = servers - widths[0] * jobs - widths[1] * (first + other)
+                    flow = outcomes[min(idle, reach), slot]
+                if flow > 0.0:
+                    origin = before[other] + jobs - least[other]
+                    source[entry], rate[entry] = origin, flow
+                    out[origin] += flow
+                    entry += 1
+    start[before[lines]] = entry
+    return entry
+
+
+@njit(nogil=True, cache=True)
+def sweep(start, source, rate, out, right, found):
+    """Solve for the part of the balance equations at or below the diagonal, state by state.
+
+    One forward sweep of Gauss and Seidel from zero: the preconditioner of the Krylov solver.
+    """
+    for state in range(out.size):
+        total = right[state]
+        for entry in range(start[state], start[state + 1]):
+            if source[entry] < state:
+                total += rate[entry] * found[source[entry]]
+        found[state] = total / out[state]
+
+
+@njit(nogil=True, cache=True)
+def relax(start, source, rate, out, weight):
+    """Make every state balance in turn, once, in place."""
+    for state in range(out.size):
+        total = 0.0
+        for entry in range(start[state], start[state + 1]):
+            total += rate[entry] * weight[source[entry]]
+        weight[state] = total / out[state]
+
+
+@njit(nogil=True, cache=True)
+def kaufman_roberts(servers, widths, offered):
+    """Return the law of busy servers for rigid jobs, by the recursion of Kaufman and Roberts.
+
+    Everything is scaled down whenever it grows large, so that no size of cluster overflows; what
+    has been scaled down twice is zero beside the rest.
+    """
+    weight = np.zeros(servers + 1)
+    weight[0] = 1.0
+    older, last = 0, 0
+    for busy in range(1, servers + 1):
+        value = 0.0
+        for k in range(widths.size):
+            if widths[k] <= busy:
+                value += offered[k] * widths[k] * weight[busy - widths[k]]
+        weight[busy] = value / busy
+        if weight[busy] > 1e250:  # noqa: PLR2004 - far from overflow, and seldom reached
+            weight[older:last] = 0.0
+            weight[last : busy + 1] *= 1e-250
+            older, last = last, busy + 1
+    return weight / weight.sum()
