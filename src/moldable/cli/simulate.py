@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from moldable.cli import output
 from moldable.cli.dask_cluster import dask_executor
+from moldable.cli.policy import DEFAULT, PolicyOption, read_policy
 from moldable.cli.system import (
     JsonOption,
     LoadOption,
     RegimeOption,
     ServersOption,
+    SizeOption,
     SpeedUpOption,
     WorkloadOption,
     any_workload,
+    with_size,
 )
 from moldable.errors import InputError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from moldable.simulation.start import Start
     from moldable.workload import Workload
 
-POLICIES = ("greedy-p", "greedy")
 INTERRUPTED = 130
 
 
@@ -37,18 +37,8 @@ def simulate(
     regime: RegimeOption = None,
     servers: ServersOption = None,
     workload: WorkloadOption = None,
-    policy: Annotated[
-        str, typer.Option("--policy", metavar="POLICY", help="greedy-p[:DESIGN_LOAD] or greedy.")
-    ] = "greedy-p",
-    size: Annotated[
-        str | None,
-        typer.Option(
-            "--size",
-            metavar="LAW",
-            help="Law of sizes: exponential, deterministic, mixed-erlang[:P1,P2], pareto[:SHAPE], "
-            "lognormal:CV, weibull:SHAPE, hyperexponential:CV, or a CSV file of sizes.",
-        ),
-    ] = None,
+    policy: PolicyOption = DEFAULT,
+    size: SizeOption = None,
     jobs: Annotated[
         float | None,
         typer.Option("--jobs", metavar="N", help="Arrivals in each replication; 5e6 works."),
@@ -108,8 +98,8 @@ def simulate(
 
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)
-    system = _with_size(system, size)
-    chosen = read_policy(policy, system, n)
+    system = with_size(system, size)
+    chosen = _kept_widths(policy, system, n)
     with dask_executor(dask) as executor, output.progress_bar("replications") as progress:
         answer = run(
             system,
@@ -132,32 +122,21 @@ def simulate(
     if json:
         output.print_json(answer.to_dict())
     else:
-        from moldable.reporting.simulation_text import show_performance
+        from moldable.reporting.performance_text import show_performance
 
         show_performance(output.console(), answer)
     if any(warning.startswith("interrupted") for warning in answer.warnings):
         raise typer.Exit(INTERRUPTED)
 
 
-def read_policy(text: str, workload: Workload, servers: int) -> Policy | None:
-    """Read the name of a policy; None is the default, greedy(p*)."""
-    from moldable.errors import nearest
-    from moldable.policies.greedy import Greedy, greedy_p
+def _kept_widths(text: str, workload: Workload, servers: int) -> Policy | None:
+    """Read a policy under which jobs keep their widths, as simulated ones do."""
+    from moldable.policies.equi import Equi
 
-    name, _, parameter = text.partition(":")
-    if name == "greedy" and not parameter:
-        return Greedy()
-    if name != "greedy-p":
-        raise InputError(f"unknown policy {text!r}; {nearest(name, POLICIES)}")
-    if not parameter:
-        return None
-    try:
-        design_load = float(parameter)
-    except ValueError:
-        raise InputError(
-            f"policy {text!r}: {parameter!r} is not a load; write greedy-p:0.85"
-        ) from None
-    return greedy_p(workload, servers, design_load)
+    policy = read_policy(text, workload, servers)
+    if isinstance(policy, Equi):
+        raise InputError("equi is preemptive: no width is kept; use moldable evaluate")
+    return policy
 
 
 def read_start(text: str) -> Start:
@@ -175,17 +154,6 @@ def read_start(text: str) -> Start:
             raise InputError(f"start {text!r}: width {key} is given twice; keep one of them")
         counts[key] = value
     return counts
-
-
-def _with_size(workload: Workload, text: str | None) -> Workload:
-    """Give every class the law of sizes named on the command line."""
-    from moldable.sizes import SizeLaw
-
-    if text is None:
-        return workload
-    law = SizeLaw.parse(text, Path())
-    classes = tuple(dataclasses.replace(job_class, size=law) for job_class in workload.classes)
-    return dataclasses.replace(workload, classes=classes)
 
 
 def _whole(number: float, name: str) -> int:

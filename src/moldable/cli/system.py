@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -52,6 +53,15 @@ WorkloadOption = Annotated[
         "--workload",
         metavar="FILE.toml",
         help="Several classes of jobs, from a file; replaces --speedup and --load.",
+    ),
+]
+SizeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--size",
+        metavar="LAW",
+        help="Law of sizes: exponential, deterministic, mixed-erlang[:P1,P2], pareto[:SHAPE], "
+        "lognormal:CV, weibull:SHAPE, hyperexponential:CV, or a CSV file of sizes.",
     ),
 ]
 JsonOption = Annotated[
@@ -110,6 +120,17 @@ def any_workload(
     refuse_no_servers(servers)
     file = read_workload(path)
     return file.workload, servers_of(file, servers, path)
+
+
+def with_size(workload: Workload, text: str | None) -> Workload:
+    """Give every class the law of sizes named on the command line, if one is."""
+    from moldable.sizes import SizeLaw
+
+    if text is None:
+        return workload
+    law = SizeLaw.parse(text, Path())
+    classes = tuple(dataclasses.replace(job_class, size=law) for job_class in workload.classes)
+    return dataclasses.replace(workload, classes=classes)
 
 
 def servers_of(file: WorkloadFile, servers: int | None, path: Path) -> int:

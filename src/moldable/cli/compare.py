@@ -1,0 +1,99 @@
+"""`moldable compare`: policies side by side on one system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moldable.cli import output
+from moldable.cli.evaluate import MethodOption, PrecisionOption, SeedOption, ThreadsOption
+from moldable.cli.policy import read_policy
+from moldable.cli.system import (
+    JsonOption,
+    LoadOption,
+    RegimeOption,
+    ServersOption,
+    SizeOption,
+    SpeedUpOption,
+    WorkloadOption,
+    any_workload,
+    with_size,
+)
+from moldable.errors import InputError
+
+if TYPE_CHECKING:
+    from moldable.comparison import Rule
+    from moldable.workload import Workload
+
+
+def compare(
+    *,
+    speedup: SpeedUpOption = None,
+    load: LoadOption = None,
+    regime: RegimeOption = None,
+    servers: ServersOption = None,
+    workload: WorkloadOption = None,
+    policies: Annotated[
+        str,
+        typer.Option(
+            "--policies",
+            metavar="A,B,C",
+            help="Policies as evaluate spells them, separated by commas; differences are from the "
+            "first.",
+        ),
+    ] = "greedy-p,greedy",
+    size: SizeOption = None,
+    method: MethodOption = "auto",
+    precision: PrecisionOption = 0.01,
+    seed: SeedOption = None,
+    threads: ThreadsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Which policy is better here? Those that none beats on both counts are marked.
+
+    \b
+    Examples:
+      moldable compare --servers 40 --load 0.8 --speedup 1,1.8,2.5,3,3.4
+      moldable compare --servers 40 --load 0.8 --speedup linear:4 --policies greedy,fixed:2,equi
+    """
+    from moldable.comparison import compare as run
+
+    output.show_log()
+    system, n = any_workload(speedup, load, regime, servers, workload)
+    system = with_size(system, size)
+    named = _read_policies(policies, system, n)
+    with output.progress_bar("replications") as progress:
+        answer = run(
+            system,
+            n,
+            named,
+            method=method,
+            precision=precision,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+    warned = (warning for part in answer.policies for warning in part.performance.warnings)
+    for warning in dict.fromkeys(warned):
+        output.note(warning)
+    if json:
+        output.print_json(answer.to_dict())
+    else:
+        from moldable.reporting.comparison_text import show_comparison
+
+        show_comparison(output.console(), answer)
+
+
+def _read_policies(text: str, workload: Workload, servers: int) -> dict[str, Rule]:
+    named: dict[str, Rule] = {}
+    for part in text.split(","):
+        name = part.strip()
+        if not name:
+            raise InputError(
+                f"--policies {text!r} has an empty entry; write greedy-p,greedy,fixed:3"
+            )
+        if name in named:
+            raise InputError(f"--policies names {name!r} twice; keep one of them")
+        named[name] = read_policy(name, workload, servers)
+    return named

@@ -1,0 +1,96 @@
+"""`moldable evaluate` and `moldable compare`: what they print, promise and refuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from naive.erlang import erlang_b
+
+PAPER = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "40")
+KEYS = {
+    "blocking",
+    "blocking_interval",
+    "mean_execution_time",
+    "mean_execution_time_interval",
+    "method",
+    "reason",
+    "states",
+    "residual",
+    "neglected_mass",
+    "width_shares",
+    "mean_jobs",
+    "busy_fraction",
+    "classes",
+}
+
+
+@pytest.mark.parametrize("method", ["closed-form", "simulate"])
+def test_json_has_the_promised_keys_whatever_the_method(run, method):
+    linear = ("--speedup", "linear:5", "--load", "0.8", "--servers", "40")
+    result = run("evaluate", *linear, "--method", method, "--precision", "0.05", "--json")
+    assert result.returncode == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert set(answer) >= KEYS
+    assert answer["method"] == method
+    assert (answer["states"] is None) == (method == "simulate")
+
+
+def test_exact_answers_have_intervals_without_width(run):
+    linear = ("--speedup", "linear:5", "--load", "0.8", "--servers", "40")
+    answer = json.loads(run("evaluate", *linear, "--json").stdout)
+    assert answer["blocking"] == pytest.approx(erlang_b(6.4, 8), rel=1e-12)
+    assert answer["blocking_interval"] == [answer["blocking"]] * 2
+
+
+def test_every_policy_can_be_named(run, tmp_path):
+    mine = tmp_path / "mine.json"
+    mine.write_text('{"policy": "thresholds", "classes": {"jobs": {"1": 1, "3": 2}}}')
+    names = ["greedy-p", "greedy-p:0.9", "greedy", "fixed:3", "fixed-strict:3", "equi", mine]
+    for name in names:
+        result = run("evaluate", *PAPER, "--policy", str(name))
+        assert result.returncode == 0, result.stderr
+        assert "(exact)" in result.stdout
+    rigid = ("--speedup", "5=5", "--load", "0.8", "--servers", "40", "--policy", "rigid")
+    assert "Erlang" in run("evaluate", *rigid).stdout
+
+
+def test_policies_side_by_side_are_marked(run):
+    result = run("compare", *PAPER, "--policies", "greedy-p,fixed-strict:5,greedy,equi")
+    assert result.returncode == 0, result.stderr
+    assert "* greedy-p" in result.stdout
+    assert "~ equi" in result.stdout
+    answer = json.loads(run("compare", *PAPER, "--json").stdout)
+    assert [part["name"] for part in answer["policies"]] == ["greedy-p", "greedy"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("evaluate", *PAPER, "--method", "chains"), "did you mean 'chain'"),
+        (("evaluate", *PAPER, "--precision", "-0.1"), "precision=-0.1 must lie between"),
+        (("evaluate", *PAPER, "--policy", "rigid"), "one width"),
+        (("evaluate", *PAPER, "--policy", "fixed:9"), "9"),
+        (("evaluate", *PAPER, "--method", "closed-form"), "no closed form"),
+        (("evaluate", *PAPER, "--size", "pareto", "--method", "chain"), "phases"),
+        (("evaluate", *PAPER[:4], "--servers", "4000", "--method", "chain"), "states"),
+        (("evaluate", *PAPER, "--policy", "equi", "--method", "simulate"), "preemptive"),
+        (("compare", *PAPER, "--policies", "greedy,,fixed:3"), "empty entry"),
+        (("compare", *PAPER, "--policies", "greedy,greedy"), "twice"),
+        (("compare", *PAPER, "--policies", "greedi"), "did you mean 'greedy'"),
+    ],
+)
+def test_bad_input_ends_with_exit_code_2_and_a_way_out(run, arguments, message):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_policy_file_that_grants_more_than_is_idle_is_refused(run, tmp_path):
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"policy": "thresholds", "classes": {"jobs": {"1": 3}}}')
+    result = run("evaluate", *PAPER, "--policy", str(bad))
+    assert result.returncode == 2
+    assert "width 3" in result.stderr
