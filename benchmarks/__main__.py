@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import division, long_curve, simulation, start_up
+from benchmarks import chain, division, long_curve, simulation, start_up
 from benchmarks.table import machine, write
 
 SECTIONS = {
@@ -14,6 +14,7 @@ SECTIONS = {
     "Start-up, median wall clock": start_up.rows,
     "One loss model (n = 4000, linear, load 1 - 0.1/sqrt(n)), one core": simulation.peers,
     "How the simulator scales": simulation.scaling,
+    "Exact chains and formulas": chain.rows,
 }
 
 

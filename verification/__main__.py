@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 
 from verification import (
+    bounds_against_exact,
+    chain_against_simulation,
     division_against_highs,
     kernels_agree,
     optimum_against_highs,
     paper_pareto_column,
+    price_forms,
     simulation_against_erlang,
 )
 
@@ -17,7 +20,10 @@ EXPERIMENTS = (
     division_against_highs,
     simulation_against_erlang,
     kernels_agree,
+    chain_against_simulation,
+    bounds_against_exact,
     paper_pareto_column,
+    price_forms,
 )
 
 

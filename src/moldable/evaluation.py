@@ -59,7 +59,12 @@ def evaluate(
     system = build_system(workload, servers, policy, arrivals or Poisson())
     chosen, reason = choose_method(system) if method == "auto" else (method, "asked for")
     if chosen != "simulate":
-        return solve_system(system, chosen).performance(reason)
+        try:
+            return solve_system(system, chosen).performance(reason)
+        except ChainError as error:
+            if method != "auto":
+                raise
+            reason = f"the chain could not be solved ({error})"
     return simulate(
         workload,
         servers,
@@ -104,4 +109,5 @@ def _equi(workload: Workload, servers: int, method: str, arrivals: Arrivals | No
             f"equi is preemptive and known in closed form only, with Poisson arrivals; "
             f"method {method!r} does not apply: use 'auto'"
         )
-    return equi_performance(workload, servers)
+    reason = "a formula is known" if method == "auto" else "asked for"
+    return equi_performance(workload, servers, reason)

@@ -8,6 +8,7 @@ from typing import Final, Self, final
 
 import numpy as np
 
+from moldable.assumptions import ROUNDING
 from moldable.errors import ChainError
 from moldable.hull import Floats, Whole
 from moldable.system import System
@@ -88,7 +89,7 @@ class PoolLaw:
         """Probability that a job of each class is blocked."""
         return np.array(
             [
-                self._seen(j) @ np.maximum(1.0 - self.pool.wishes[j].sum(axis=1), 0.0)
+                self._seen(j) @ _missing(self.pool.wishes[j])
                 for j in range(len(self.pool.workload.classes))
             ]
         )
@@ -128,3 +129,9 @@ class PoolLaw:
                     f"{AGREEMENT:g}: the equations were not solved; simulate instead"
                 )
         return self
+
+
+def _missing(rows: Floats) -> Floats:
+    # Below that it is the shares' rounding, not blocking.
+    missing = 1.0 - rows.sum(axis=1)
+    return np.where(missing > ROUNDING, missing, 0.0)

@@ -17,6 +17,7 @@ from moldable.chain.law import Joint, PoolLaw
 from moldable.errors import ChainError
 from moldable.hull import Floats
 from moldable.optimal_widths import Optimum, optimum
+from moldable.sizes import Exponential
 from moldable.system import System
 
 
@@ -45,6 +46,11 @@ class Theory:
             raise ChainError(
                 f"the paper's lemmas are about one class; this workload has "
                 f"{len(system.workload.classes)}: ask for each class on its own servers"
+            )
+        if not isinstance(system.workload.classes[0].size, Exponential):
+            raise ChainError(
+                f"the paper's lemmas are about exponential sizes; these are "
+                f"{system.workload.classes[0].size}: use the law itself instead"
             )
         self.system, self.law = system, pools[0]
         self.joint: Joint = self.law.counts_known()

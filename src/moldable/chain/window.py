@@ -7,7 +7,9 @@ probability below every digit that is reported.
 The bound is by drifts. Wide jobs are at most as many as on endless servers, whose number is
 Poisson: that bounds the upper tail without any computation. Beyond the other two edges the state
 drifts back, at least as fast as at the edge; in equilibrium what crosses the edge outwards equals
-what drifts back, so the probability outside is at most the crossing flow over the drift.
+what drifts back, so the probability outside is at most the crossing flow over the drift. At the
+lower edge the drift is averaged over the states there; where wide jobs are few the window begins
+at none, and has no such edge.
 """
 
 from __future__ import annotations
@@ -110,6 +112,8 @@ class _TwoSlots:
         spread = DEVIATIONS * math.sqrt(max(self.offered[1], 1.0))
         fewest = max(0, math.floor(min(mean, self.most_wide) - spread))
         most = min(self.most_wide, math.ceil(float(self.offered[1]) + spread + DEVIATIONS))
+        if 2 * fewest <= most:  # the rest is no larger: then there is no lower edge to judge
+            fewest = 0
         jobs = self.entries[-1] / self.model.rates
         held = float(jobs @ self.model.widths)
         deviation = math.sqrt(float(jobs @ self.model.widths**2))
@@ -186,7 +190,7 @@ class _TwoSlots:
         near = idle > window.idle - widths.max()
         freed = (rates * widths) @ counts[:, near]
         crossing = float(law[near] @ freed)
-        # The policy may change again beyond the edge: count on the row that takes the fewest servers.
+        # Beyond the edge the policy may change again: count on the row that takes the least.
         beyond = self.entries[min(window.idle + 1, self.entries.shape[0] - 1) :]
         taken = float((beyond @ widths).min())
         wide = np.array([window.fewest, window.most])

@@ -1,0 +1,182 @@
+"""Exact answers: how long they take, how that grows with the states, and LINE beside them."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+
+from benchmarks.peers import with_line_chain
+from benchmarks.table import Row, best_seconds
+from moldable import JobClass, Regime, Rigid, SpeedUp, Workload, evaluate
+from moldable.chain.closed_forms import erlang_b
+from moldable.chain.exact import stationary_law
+
+LINEAR, SUB_LINEAR = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])
+REGIMES = (Regime(0.0, 0.2), Regime(1 / 2, 0.1), Regime(2 / 3, 0.1))
+# Three widths at load 0.85: chains of about a thousand to two million states.
+GROWING = (30, 68, 151, 262, 416)
+MOST_MEMORY = 3000.0
+# Both solvers and the window, once each.
+SMALL = """
+from moldable import SpeedUp, Workload
+from moldable.chain.exact import stationary_law
+curve = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+for servers, load in ((68, 0.85), (30, 0.85), (300, 0.994)):
+    stationary_law(Workload.single(curve, load, servers), servers)
+"""
+
+
+def rows() -> list[Row]:
+    """Measure everything, compiled code warm."""
+    exec(SMALL, {})  # noqa: S102 - our own lines, which children run too
+    return [
+        _start(),
+        _formula(),
+        _two_widths(),
+        _large(),
+        *_growth(),
+        *(row for servers in (40, 80, 160) for row in _beside_line(servers)),
+        _paper(),
+    ]
+
+
+def _start() -> Row:
+    """Measure what a fresh process waits for: imports, and kernels from the cache."""
+    found = _child(
+        "started = time.process_time()\n" + SMALL, "print(time.process_time() - started)"
+    )
+    what = "imports, kernels from the cache and three small answers"
+    return Row(what, f"{float(found):.2f} s", "")
+
+
+def _child(*lines: str) -> str:
+    """Run code in a process of its own, so that nothing else counts."""
+    code = "\n".join(("import time", *lines))
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def _formula() -> Row:
+    slots = 1_000_000
+    spent = best_seconds(lambda: erlang_b(slots, slots - 100.0), 5)
+    return Row("Erlang-B, n = 1,000,000", f"{1e3 * spent:.1f} ms", "below 50 ms", spent < 0.05)
+
+
+def _two_widths() -> Row:
+    servers = 4000
+    workload = Workload.single(SUB_LINEAR, 1 - 0.1 / math.sqrt(servers), servers)
+    answer = stationary_law(workload, servers).performance()
+    spent = best_seconds(lambda: stationary_law(workload, servers).performance(), 3)
+    what = f"widths 1 and 2, n = 4,000, {answer.states:,} states, blocking"
+    figure = f"{spent:.2f} s"
+    return Row(f"{what} {answer.blocking.value:.12f}", figure, "below 1.5 s", spent < 1.5)
+
+
+def _large() -> Row:
+    found = _child(
+        SMALL,
+        "n, started = 100_000, time.process_time()",
+        "work = Workload.single(curve, 1 - 0.1 / n**0.5, n)",
+        "answer = stationary_law(work, n).performance()",
+        "spent = time.process_time() - started",
+        "status = open('/proc/self/status').read()",
+        "peak = int(status.partition('VmHWM:')[2].split()[0]) / 1024",
+        "print(spent, peak, answer.states, answer.blocking.value)",
+    )
+    spent, peak, states, blocking = map(float, found.split())
+    return Row(
+        f"widths 1 and 2, n = 100,000, {states:,.0f} states, blocking {blocking:.9f}",
+        f"{spent:.1f} s, {peak:,.0f} MB",
+        f"below 20 s, {MOST_MEMORY:,.0f} MB",
+        spent < 20 and peak < MOST_MEMORY,
+    )
+
+
+def _growth() -> list[Row]:
+    found = []
+    for servers in GROWING:
+        workload = Workload.single(SUB_LINEAR, 0.85, servers)
+        started = time.process_time()
+        answer = stationary_law(workload, servers).performance()
+        spent = time.process_time() - started
+        goal = servers == 262
+        found.append(
+            Row(
+                f"three widths, n = {servers}, {answer.states:,} states",
+                f"{spent:.3g} s, {1e6 * spent / answer.states:.3g} s per million states, "
+                f"residual {answer.residual:.0e}",
+                "below 60 s" if goal else "",
+                spent < 60 if goal else None,
+            )
+        )
+    return found
+
+
+def rigid_pair(servers: int, method: str) -> tuple[float, ...]:
+    """Return the blocking of two rigid classes that bring half of the load 0.8 each."""
+    rate = 0.4 * servers
+    classes = (JobClass("narrow", rate, SpeedUp([1.0])), JobClass("wide", rate, SpeedUp({5: 5.0})))
+    answer = stationary_law(Workload(classes), servers, Rigid(), method=method).performance()
+    return tuple(part.blocking.value for part in answer.classes)
+
+
+def _beside_line(servers: int) -> list[Row]:
+    """Solve the generic chain of two rigid classes, ours and LINE's, beside the recursion."""
+    rate = 0.4 * servers
+    ours = best_seconds(lambda: rigid_pair(servers, "chain"), 5)
+    line = min(
+        (with_line_chain.run(servers, (rate, rate), (1.0, 5.0)) for _ in range(2)),
+        key=lambda found: found.seconds,
+    )
+    recursion = _pair(rigid_pair(servers, "closed-form"))
+    times = line.seconds / ours
+    goal = servers == 160
+    return [
+        Row(
+            f"two rigid classes, n = {servers}, moldable's chain",
+            f"{1e3 * ours:.3g} ms, blocking {_pair(rigid_pair(servers, 'chain'))}",
+            f"blocking {recursion}",
+        ),
+        Row(
+            f"two rigid classes, n = {servers}, LINE's chain",
+            f"{1e3 * line.seconds:.3g} ms, blocking {_pair(line.blocking)}",
+            f"blocking {recursion}",
+        ),
+        Row(
+            f"two rigid classes, n = {servers}, times LINE",
+            f"{times:.3g}",
+            "20" if goal else "",
+            times >= 20 if goal else None,
+        ),
+    ]
+
+
+def _pair(blocking: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:.10f}" for value in blocking)
+
+
+def _paper() -> Row:
+    """Evaluate the six settings of the paper's table, wall clock, threads and all."""
+    servers = 4000
+
+    def table() -> list[str]:
+        return [
+            evaluate(
+                Workload.single(curve, regime.load(servers), servers),
+                servers,
+                precision=0.01,
+                seed=1,
+            ).method
+            for curve in (LINEAR, SUB_LINEAR)
+            for regime in REGIMES
+        ]
+
+    table()
+    started = time.perf_counter()
+    methods = table()
+    spent = time.perf_counter() - started
+    what = f"evaluate the paper's table at n = 4,000 to 1 %: {', '.join(methods)}"
+    return Row(what, f"{spent:.2f} s", "below 10 s", spent < 10)

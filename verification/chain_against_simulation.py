@@ -1,0 +1,89 @@
+"""Exact answers of medium and large systems against long simulations, in standard errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import stdtrit
+
+from moldable import Performance, Poisson, Policy, SpeedUp, Workload, simulate
+from moldable.chain.exact import stationary_law
+from moldable.chain.pool import predicted_states
+from moldable.system import build_system
+from naive.random_systems import random_policy, random_workload
+from verification.verdict import Verdict
+
+SYSTEMS, RUNS, JOBS = 20, 64, 500_000
+MOST_STATES = 150_000
+SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+
+
+def experiments() -> Iterator[Verdict]:
+    """Random systems of every policy, the paper's on a window, and what a wrong rate would do."""
+    for number in range(SYSTEMS):
+        workload, servers, policy = _system(number)
+        exact = stationary_law(workload, servers, policy).performance()
+        worst, least = _apart(_simulated(workload, servers, policy, number), exact)
+        kind = f"n = {servers}, {len(workload.classes)} classes, {exact.provenance['policy']}"
+        size = f"{exact.states:,} states, blocking {exact.blocking.value:.4f} to {least:.1g}"
+        yield Verdict(f"{kind}, {size}: standard errors apart", worst, 4)
+    for servers in (400, 4000, 20_000):
+        load = 1 - 0.1 / math.sqrt(servers)
+        workload = Workload.single(SUB_LINEAR, load, servers)
+        exact = stationary_law(workload, servers).performance()
+        worst, least = _apart(_simulated(workload, servers, None, servers), exact)
+        what = f"n = {servers}, widths 1 and 2 on a window, blocking to {least:.1g}"
+        yield Verdict(f"{what}: standard errors apart", worst, 4)
+    yield _power()
+
+
+def _system(number: int) -> tuple[Workload, int, Policy]:
+    """Draw a system that is solved by its chain and blocks some jobs."""
+    for attempt in range(10_000):
+        rng = np.random.default_rng([2024, number, attempt])
+        servers = int(rng.integers(40, 301))
+        classes = int(rng.integers(1, 4))
+        workload = random_workload(rng, servers, classes=classes, most_widths=5)
+        policy = random_policy(rng, workload, servers)
+        if predicted_states(build_system(workload, servers, policy, Poisson())) > MOST_STATES:
+            continue
+        exact = stationary_law(workload, servers, policy).performance()
+        if exact.method == "chain" and 1e-3 < exact.blocking.value < 0.5:
+            return workload, servers, policy
+    raise AssertionError(number)
+
+
+def _simulated(workload: Workload, servers: int, policy: Policy | None, seed: int) -> Performance:
+    return simulate(workload, servers, policy, jobs=JOBS, replications=RUNS, warmup=10.0, seed=seed)
+
+
+def _apart(answer: Performance, exact: Performance) -> tuple[float, float]:
+    """Return the largest deviation in standard errors, and the relative error of the blocking."""
+    apart = []
+    for a, b in zip((answer, *answer.classes), (exact, *exact.classes), strict=True):
+        for name in ("blocking", "mean_execution_time"):
+            found, true = getattr(a, name), getattr(b, name).value
+            if math.isfinite(found.half_width) and found.half_width > 1e-12:
+                apart.append(abs(found.value - true) / _error(found.half_width))
+    return max(apart), _error(answer.blocking.half_width) / exact.blocking.value
+
+
+def _error(half_width: float) -> float:
+    return half_width / float(stdtrit(RUNS - 1, 0.975))
+
+
+def _power() -> Verdict:
+    """Would a rate that is one percent off be noticed? Its deviation must be beyond 4."""
+    workload, servers, policy = _system(0)
+    exact = stationary_law(workload, servers, policy).performance()
+    classes = tuple(
+        dataclasses.replace(part, arrival_rate=1.01 * part.arrival_rate)
+        for part in workload.classes
+    )
+    worst, _ = _apart(_simulated(Workload(classes), servers, policy, 0), exact)
+    return Verdict(
+        f"4 over the {worst:.0f} standard errors that a 1 % wrong rate is off", 4 / worst, 1
+    )
