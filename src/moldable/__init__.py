@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from moldable.policies.greedy import Greedy, GreedyP, greedy_p
     from moldable.policies.policy_file import read_policy_file
     from moldable.policies.policy_table import Policy
+    from moldable.policies.price import PricePolicy
     from moldable.policies.rigid import Rigid
     from moldable.policies.thresholds import Thresholds
     from moldable.regime import Regime
@@ -87,6 +88,7 @@ _STAGES = {
     "policies.fixed_width": ("FixedWidth",),
     "policies.rigid": ("Rigid",),
     "policies.thresholds": ("Thresholds",),
+    "policies.price": ("PricePolicy",),
     "policies.equi": ("Equi",),
     "policies.policy_file": ("read_policy_file",),
     "performance": ("ClassPerformance", "Estimate", "Performance"),
@@ -134,6 +136,7 @@ __all__ = [
     "PhaseType",
     "Poisson",
     "Policy",
+    "PricePolicy",
     "Regime",
     "Renewal",
     "Reservation",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from moldable import Equi, FixedWidth, Greedy, Rigid, SpeedUp, Thresholds, Workload
+from moldable import Equi, FixedWidth, Greedy, PricePolicy, Rigid, SpeedUp, Thresholds, Workload
 from moldable.cli.policy import read_policy
 from moldable.errors import MoldableError
 
@@ -23,6 +23,8 @@ QUICK = ("--jobs", "1e4", "--seed", "1")
         ("fixed:3", FixedWidth(3)),
         (" fixed-strict:3 ", FixedWidth(3, strict=True)),
         ("equi", Equi()),
+        ("price:1,8", PricePolicy.exponential(1, 8)),
+        ("price:-0.5, 2e1", PricePolicy.exponential(-0.5, 20)),
     ],
 )
 def test_names_are_read(text, expected):
@@ -42,7 +44,7 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
     [
         ("greedi", "unknown policy 'greedi'; did you mean 'greedy'.*or a file FILE.json"),
         ("fixd:3", "did you mean 'fixed'"),
-        ("", "unknown policy ''; known: equi, fixed, fixed-strict, greedy, greedy-p, rigid"),
+        ("", "unknown policy ''; known: equi, fixed, fixed-strict, greedy, greedy-p, price, rigid"),
         ("greedy:3", "policy 'greedy:3' takes no number; write greedy$"),
         ("equi:", "takes no number; write equi"),
         ("fixed", "policy 'fixed' lacks its number; write fixed:3"),
@@ -51,6 +53,12 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
         ("fixed:x", "'x' is not a width; write fixed:3"),
         ("fixed:0", "width 0 must be at least 1"),
         ("greedy-p:x", "'x' is not a load; write greedy-p:0.85"),
+        ("price", "policy 'price' lacks its number; write price:1,8"),
+        ("price:1", "'1' is not Q0,ELL, two numbers; write price:1,8"),
+        ("price:1,2,3", "'1,2,3' is not Q0,ELL"),
+        ("price:1,x", "'1,x' is not Q0,ELL"),
+        ("price:1,0", "price: ell=0 must be finite and above 0"),
+        ("price:nan,1", "price: q0=nan must lie between"),
         ("none.json", "none.json cannot be read"),
     ],
 )
@@ -64,13 +72,14 @@ def test_simulate_takes_them(run, tmp_path):
         '{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2, "20": 3}}}'
     )
     answers = {}
-    for policy in ("fixed:2", "fixed-strict:3", "table.json"):
+    for policy in ("fixed:2", "fixed-strict:3", "table.json", "price:1,4"):
         result = run("simulate", *SYSTEM, *QUICK, "--policy", policy, "--json", cwd=tmp_path)
         assert result.returncode == 0, result.stderr
         answers[policy] = json.loads(result.stdout)
     assert set(answers["fixed:2"]["width_shares"]) == {"2"}  # 2 divides the servers
     assert set(answers["fixed-strict:3"]["width_shares"]) == {"3"}
     assert set(answers["table.json"]["width_shares"]) == {"1", "2", "3"}
+    assert set(answers["price:1,4"]["width_shares"]) == {"1", "2", "3", "4", "5"}
 
 
 @pytest.mark.parametrize(

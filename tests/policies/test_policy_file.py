@@ -12,6 +12,7 @@ from moldable import (
     Greedy,
     GreedyP,
     Policy,
+    PricePolicy,
     Rigid,
     SpeedUp,
     Thresholds,
@@ -47,6 +48,10 @@ def read(tmp_path):
         (Rigid(), RIGID),
         (Rigid({"jobs": 4}), WORKLOAD),
         (Thresholds({"jobs": {1: 1, 4: 2, 10: 3}}), WORKLOAD),
+        (PricePolicy.exponential(np.float64(1.0), np.int64(4)), WORKLOAD),
+        (PricePolicy.exponential(0.1, 4, "present"), WORKLOAD),
+        (PricePolicy.power_law(2, 0.5), WORKLOAD),
+        (PricePolicy.from_prices(np.array([2.0, 0.1])), WORKLOAD),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -65,6 +70,13 @@ def test_what_is_written_is_read_back(read, policy, workload):
         ({"policy": "greedy"}, Greedy()),
         ({"policy": "fixed", "width": 3}, FixedWidth(3)),
         ({"policy": "fixed", "width": 3, "strict": True}, FixedWidth(3, strict=True)),
+        ({"policy": "price", "q0": 1, "ell": 8}, PricePolicy.exponential(1, 8)),
+        (
+            {"policy": "price", "q0": 1, "ell": 8, "form": "present"},
+            PricePolicy.exponential(1, 8, "present"),
+        ),
+        ({"policy": "price", "prices": [2, 1]}, PricePolicy.from_prices([2, 1])),
+        ({"policy": "price", "scale": 2, "exponent": 1}, PricePolicy.power_law(2, 1)),
     ],
 )
 def test_files_written_by_hand_are_read(read, data, expected):
@@ -89,7 +101,7 @@ def test_tables_written_by_hand_are_read(read):
         ("[]", 'no "policy" is named; write'),
         ('{"width": 3}', 'no "policy" is named'),
         ('{"policy": "tresholds"}', "unknown policy 'tresholds'; did you mean 'thresholds'"),
-        ('{"policy": 3}', "unknown policy 3; known: fixed, greedy, greedy-p, rigid, thresholds"),
+        ('{"policy": 3}', "unknown policy 3; known: fixed, greedy, greedy-p, price, rigid, thr"),
         ('{"policy": "fixed", "widht": 3}', "unknown key 'widht' .*; did you mean 'width'"),
         ('{"policy": "fixed"}', """'fixed' needs 'width'; add "width": ..."""),
         ('{"policy": "greedy", "policy": "rigid"}', "key 'policy' is given twice"),
@@ -113,6 +125,14 @@ def test_tables_written_by_hand_are_read(read):
             '{"policy": "thresholds", "classes": {"jobs": {"2": 3}}}',
             "width 3 from 2 idle is more than are idle",
         ),
+        ('{"policy": "price"}', 'is given by nothing; give "q0" and "ell", or'),
+        ('{"policy": "price", "q0": 1}', 'is given by q0; give "q0" and "ell", or'),
+        ('{"policy": "price", "q0": 1, "ell": 0}', "ell=0 must be finite and above 0"),
+        ('{"policy": "price", "q0": 1, "ell": 8, "prices": [1]}', "given by ell, prices, q0; give"),
+        ('{"policy": "price", "q0": 1, "ell": 8, "form": []}', "form \\[\\] is unknown"),
+        ('{"policy": "price", "prices": 3}', "prices=3 is no list"),
+        ('{"policy": "price", "prices": [1, 2]}', "rises from 1 with 1 idle to 2 with 2"),
+        ('{"policy": "price", "prices": [NaN]}', "the price with 1 idle is nan"),
     ],
 )
 def test_bad_files_are_explained(read, text, message):

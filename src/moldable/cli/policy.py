@@ -22,8 +22,9 @@ USAGES = {
     "fixed-strict": "fixed-strict:3",
     "rigid": "rigid",
     "equi": "equi",
+    "price": "price:1,8",
 }
-NUMBER_NEEDED = ("fixed", "fixed-strict")
+NUMBER_NEEDED = ("fixed", "fixed-strict", "price")
 
 PolicyOption = Annotated[
     str,
@@ -32,23 +33,34 @@ PolicyOption = Annotated[
         metavar="POLICY",
         help="greedy-p[:DESIGN_LOAD] (the optimum's shares), greedy (the widest that fits), "
         "fixed:WIDTH, fixed-strict:WIDTH (that width or blocked), rigid (each class its one "
-        "width or blocked), equi (preemptive, only where it can be evaluated), or a JSON file.",
+        "width or blocked), price:Q0,ELL (holding a server costs exp(Q0 - idle/ELL)), equi "
+        "(preemptive, only where it can be evaluated), or a JSON file.",
     ),
 ]
 
 
 def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | None:
     """Read the name of a policy or its file; None is the default, greedy(p*)."""
-    from moldable.policies.equi import Equi
-    from moldable.policies.fixed_width import FixedWidth
-    from moldable.policies.greedy import Greedy, greedy_p
+    from moldable.policies.greedy import greedy_p
     from moldable.policies.policy_file import read_policy_file
-    from moldable.policies.rigid import Rigid
 
     if text.strip().lower().endswith(".json"):
         return read_policy_file(Path(text.strip()))
     name, colon, parameter = text.strip().partition(":")
     _refuse_bad_spelling(text, name, colon, parameter)
+    if name == "greedy-p":
+        return greedy_p(workload, servers, _load(text, parameter)) if parameter else None
+    return _rule(text, name, parameter)
+
+
+def _rule(text: str, name: str, parameter: str) -> Policy | Equi:
+    """Return a rule that needs no workload to be built."""
+    from moldable.policies.equi import Equi
+    from moldable.policies.fixed_width import FixedWidth
+    from moldable.policies.greedy import Greedy
+    from moldable.policies.price import PricePolicy
+    from moldable.policies.rigid import Rigid
+
     match name:
         case "greedy":
             return Greedy()
@@ -56,10 +68,10 @@ def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | 
             return FixedWidth(_width(text, name, parameter), strict=name == "fixed-strict")
         case "rigid":
             return Rigid()
-        case "equi":
-            return Equi()
+        case "price":
+            return PricePolicy.exponential(*_q0_and_ell(text, parameter))
         case _:
-            return greedy_p(workload, servers, _load(text, parameter)) if parameter else None
+            return Equi()
 
 
 def _refuse_bad_spelling(text: str, name: str, colon: str, parameter: str) -> None:
@@ -81,6 +93,16 @@ def _width(text: str, name: str, parameter: str) -> int:
         raise InputError(
             f"policy {text!r}: {parameter!r} is not a width; write {USAGES[name]}"
         ) from None
+
+
+def _q0_and_ell(text: str, parameter: str) -> tuple[float, float]:
+    try:
+        q0, ell = map(float, parameter.split(","))
+    except ValueError:
+        raise InputError(
+            f"policy {text!r}: {parameter!r} is not Q0,ELL, two numbers; write {USAGES['price']}"
+        ) from None
+    return q0, ell
 
 
 def _load(text: str, parameter: str) -> float:

@@ -5,6 +5,9 @@
 `{"policy": "fixed", "width": 3, "strict": false}`
 `{"policy": "rigid"}` or `{"policy": "rigid", "classes": {"jobs": 3}}`   the width of each class
 `{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}`        idle servers: width
+`{"policy": "price", "q0": 1.0, "ell": 8.0, "form": "stepwise"}`         exp(q0 - idle/ell)
+`{"policy": "price", "prices": [2.0, 1.0, 0.25]}`                        with 1, 2, ... idle
+`{"policy": "price", "scale": 2.0, "exponent": 1.5}`                     scale*(idle + 1)**-exponent
 
 Every complaint names the file. To add a kind of policy, add a row to KINDS.
 """
@@ -21,6 +24,8 @@ from moldable.errors import InputError, MoldableError, PolicyError, nearest
 from moldable.policies.fixed_width import FixedWidth
 from moldable.policies.greedy import Greedy, GreedyP
 from moldable.policies.policy_table import Policy, refuse_bad_wishes
+from moldable.policies.price import PricePolicy
+from moldable.policies.prices import ExponentialPrice, PowerLawPrice, TabulatedPrice
 from moldable.policies.rigid import Rigid
 from moldable.policies.thresholds import Thresholds
 from moldable.text_files import read_text
@@ -156,6 +161,21 @@ def _read_fixed(data: Data) -> FixedWidth:
     return FixedWidth(data["width"], strict)
 
 
+def _read_price(data: Data) -> PricePolicy:
+    given = set(data) - {"policy", "form"}
+    form = data.get("form", PricePolicy.form)
+    if given == {"q0", "ell"}:
+        return PricePolicy(ExponentialPrice(data["q0"], data["ell"]), form)
+    if given == {"scale", "exponent"}:
+        return PricePolicy(PowerLawPrice(data["scale"], data["exponent"]), form)
+    if given == {"prices"}:
+        return PricePolicy(TabulatedPrice.of(data["prices"]), form)
+    raise InputError(
+        f"policy 'price' is given by {', '.join(sorted(given)) or 'nothing'}; give \"q0\" and "
+        f'"ell", or "prices", or "scale" and "exponent"'
+    )
+
+
 KINDS: Final = {
     "greedy": Kind(Greedy, lambda _: Greedy(), lambda _: {}),
     "greedy-p": Kind(
@@ -183,6 +203,12 @@ KINDS: Final = {
         lambda data: Thresholds(_tables(data, '{"idle servers": width, ...}')),
         lambda policy: {"classes": policy.tables},
         required=("classes",),
+    ),
+    "price": Kind(
+        PricePolicy,
+        _read_price,
+        lambda policy: {**policy.price.keys(), "form": policy.form},
+        optional=("q0", "ell", "prices", "scale", "exponent", "form"),
     ),
 }
 """The kinds of policies that are data, by the name they have in a file."""
