@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MARK := .venv/.installed-
 
-.PHONY: run test lint verify bench docs format clean
+.PHONY: run test lint verify bench paper docs format clean
 
 run: $(MARK)run  ## the main job: the optimal division of an example cluster
 	$(BIN)/moldable optimum --workload examples/cluster.toml
@@ -26,6 +26,10 @@ verify: $(MARK)test  ## the long experiments: number, bound, verdict
 
 bench: $(MARK)bench  ## side by side with real peers, in one run
 	$(BIN)/python -m benchmarks
+
+paper: $(MARK)docs  ## the paper's figures and table at full scale, and the report on them
+	$(BIN)/moldable reproduce all --scale full --out reproduction --resume
+	$(BIN)/python -m moldable.paper.report reproduction
 
 docs: $(MARK)docs  ## the site, in site/
 	$(BIN)/mkdocs build --strict

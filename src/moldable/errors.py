@@ -10,8 +10,11 @@ widely or as narrowly as it likes::
     |-- WorkloadError       classes that cannot be: negative rates, no class at all ...
     |-- PolicyError         a policy whose decisions are not decisions
     |-- SimulationError     a run that was asked for in an impossible way, or failed its own checks
+    |-- ChainError          an exact answer too large to have, or one that failed its own checks
+    |-- ControlError        a target that no policy of a family reaches, or that is no target
     |-- InfeasibleError     more work than the servers can do, whatever the widths
     |-- LimitError          a bound or fluid path asked where the theory does not reach
+    |-- ResultsError        a folder of results that is another run's, or cannot be written
     `-- InputError          a file or a command-line value that cannot be read
 
 Messages name the value, the rule it breaks and a way to mend it.
@@ -51,12 +54,24 @@ class SimulationError(MoldableError):
     """A run that was asked for in an impossible way, or that failed its own checks."""
 
 
+class ChainError(MoldableError):
+    """An exact answer that is too large to be had, or that failed its own checks."""
+
+
+class ControlError(MoldableError):
+    """A target that was asked for in an impossible way, or that cannot be reached."""
+
+
 class InfeasibleError(MoldableError):
     """A load that no choice of widths can carry."""
 
 
 class LimitError(MoldableError):
     """A limit or bound asked for outside the reach of its theory."""
+
+
+class ResultsError(MoldableError):
+    """A folder of results that belongs to another run, is damaged or cannot be written."""
 
 
 class InputError(MoldableError):

@@ -28,7 +28,7 @@ from moldable import (
 )
 from moldable.count_model import chain_model
 from moldable.errors import MoldableError
-from moldable.simulation.chain_run import _kernel_arguments, run_chain
+from moldable.simulation.chain_run import kernel_arguments, run_chain
 from moldable.simulation.plan import MAIN, Plan, Tallies, joined
 from moldable.simulation.replications import cut
 from moldable.simulation.warmup import choose_warmup, mser
@@ -397,7 +397,7 @@ def test_packed_tables_decode_to_the_outcomes_they_were_made_from():
         policy = Greedy() if rng.random() < 0.5 else None
         system = build_system(Workload(classes), int(rng.integers(28, 60)), policy, Poisson())
         model = chain_model(system)
-        packed, columns = _kernel_arguments(model, 8, 3)[:2]
+        packed, columns = kernel_arguments([model], 8, 3)[:2]
         decoded = np.zeros_like(model.outcomes)
         for place, entry in enumerate(packed):
             code, share = divmod(entry, 1.0)

@@ -13,7 +13,10 @@ from typing import Annotated
 import typer
 
 from moldable.cli.bounds import bounds
+from moldable.cli.compare import compare
+from moldable.cli.evaluate import evaluate
 from moldable.cli.optimum import optimum
+from moldable.cli.reproduce import reproduce
 from moldable.cli.simulate import simulate
 from moldable.errors import MoldableError
 
@@ -28,8 +31,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(optimum)
+app.command()(evaluate)
+app.command()(compare)
 app.command()(simulate)
 app.command()(bounds)
+app.command()(reproduce)
 
 
 def _print_version(asked: bool) -> None:

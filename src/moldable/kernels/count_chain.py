@@ -8,9 +8,9 @@ when compiling: that is what lets LLVM turn the loops over lanes into vector ins
 any fastmath flag, so the same numbers come out with the JIT off.
 
 Rows of the buffer, each as wide as there are lanes: four words of the generator's state (read as
-integers), a uniform number, the drawn table entry, the idle servers, then for each slot (a kind of
-job in a phase) its jobs, for each slot the jobs granted into it, and for each class its blocked
-jobs.
+integers), a uniform number, the drawn table entry, where the lane's table begins (lanes may follow
+different policies), the idle servers, then for each slot (a kind of job in a phase) its jobs, for
+each slot the jobs granted into it, and for each class its blocked jobs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 CODES = 64  # an entry of the table packs two outcomes below this into one number
-UNIFORM, PICKED, IDLE, JOBS = 4, 5, 6, 7
+UNIFORM, PICKED, ORIGIN, IDLE, JOBS = 4, 5, 6, 7, 8
 
 _MANTISSA_OF_ONE = np.uint64(0x3FF0000000000000)
 _A, _B, _C, _D = np.uint64(17), np.uint64(45), np.uint64(19), np.uint64(12)
@@ -89,7 +89,10 @@ def count_chain(
             for lane in range(lanes):
                 drawn = (buffer[UNIFORM * lanes + lane] - 1.0) * total_rate * scale
                 row = min(buffer[IDLE * lanes + lane], reach)
-                buffer[PICKED * lanes + lane] = row * columns + min(np.floor(drawn), last_column)
+                column = min(np.floor(drawn), last_column)
+                buffer[PICKED * lanes + lane] = (
+                    buffer[ORIGIN * lanes + lane] + row * columns + column
+                )
             # The one step that cannot be vectorised stands alone.
             for lane in range(lanes):
                 entry = np.int32(buffer[PICKED * lanes + lane])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator
-from typing import Final, final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from moldable.errors import SimulationError
 from moldable.hull import Floats
 from moldable.simulation.outcomes import alias_table, columns_needed
 from moldable.simulation.plan import Plan, Report, Tallies, joined
-from moldable.simulation.start import initial_counts
-from moldable.system import by_pool
+from moldable.simulation.start import Start, initial_counts
+from moldable.system import System, by_pool
 
 CARRY: Final = 4e-12
 """What is left of a share's precision beside the largest code, a few times over."""
@@ -108,7 +108,7 @@ def _run_lanes(
     _seed_lanes(plan, model, group, part, buffer)
     counts = buffer[kernel.JOBS + slots :]
     sums = np.zeros((slots, lanes))
-    fixed = _kernel_arguments(model, lanes, classes)
+    fixed = kernel_arguments([model], lanes, classes)
     tallies = Tallies.empty(plan, group)
     with np.errstate(over="ignore"):  # the generator's sums wrap around; only seen with the JIT off
         flat = (words.ravel(), buffer.ravel())
@@ -129,10 +129,16 @@ def _run_lanes(
     return dataclasses.replace(tallies, seconds=time.thread_time() - started)
 
 
-def _kernel_arguments(model: ChainModel, lanes: int, classes: int) -> tuple[object, ...]:
+def kernel_arguments(models: Sequence[ChainModel], lanes: int, classes: int) -> tuple[Any, ...]:
+    """Return the kernel's arguments; the tables of several policies follow one another.
+
+    The models differ in their outcomes only, which all have the same shape.
+    """
     from moldable.kernels.count_chain import CODES
 
-    table = alias_table(model.outcomes, columns_needed(model.outcomes))
+    model = models[0]
+    outcomes = np.concatenate([each.outcomes for each in models])
+    table = alias_table(outcomes, columns_needed(outcomes))
     # A share within rounding of 1 would carry over into the code it is packed with.
     sure = table.threshold > 1.0 - CARRY
     second = np.where(sure, table.first, table.second)
@@ -143,7 +149,7 @@ def _kernel_arguments(model: ChainModel, lanes: int, classes: int) -> tuple[obje
     return (
         packed.ravel(),
         float(table.columns),
-        float(packed.shape[0] - 1),
+        float(model.outcomes.shape[0] - 1),
         tuple(model.rates.tolist()),
         tuple(model.widths.tolist()),
         tuple(model.jumps.tolist()) if model.phases > 1 else (0.0,),
@@ -166,13 +172,28 @@ def _seed_lanes(
     for lane, replication in enumerate(group):
         words[:4, lane] = plan.seeds(replication, 2 * part).generate_state(4, np.uint64)
         rng = np.random.default_rng(plan.seeds(replication, 2 * part + 1))
-        counts = initial_counts(plan.system, plan.start, rng)
-        for kind, count in enumerate(counts.tolist()):
-            law = model.residual[plan.system.kind_class[kind]]
-            spread = rng.multinomial(count, law) if model.phases > 1 else [count]
-            slot = kernel.JOBS + kind * model.phases
-            buffer[slot : slot + model.phases, lane] = spread
-        buffer[kernel.IDLE, lane] -= counts @ plan.system.kind_width
+        start_lane(buffer, lane, plan.system, model, start=plan.start, rng=rng)
+
+
+def start_lane(
+    buffer: Floats,
+    lane: int,
+    system: System,
+    model: ChainModel,
+    *,
+    start: Start,
+    rng: np.random.Generator,
+) -> None:
+    """Let jobs run in an empty lane."""
+    from moldable.kernels.count_chain import IDLE, JOBS
+
+    counts = initial_counts(system, start, rng)
+    for kind, count in enumerate(counts.tolist()):
+        law = model.residual[system.kind_class[kind]]
+        spread = rng.multinomial(count, law) if model.phases > 1 else [count]
+        slot = JOBS + kind * model.phases
+        buffer[slot : slot + model.phases, lane] = spread
+    buffer[IDLE, lane] -= counts @ system.kind_width
 
 
 def _tally(

@@ -1,0 +1,137 @@
+"""`moldable reproduce` as a user sees it, killed and resumed too."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = str(Path(sys.executable).with_name("moldable"))
+TABLE = ("reproduce", "table", "--scale", "tiny")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file of a run but the one that says how long it took."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "timings.json"
+    }
+
+
+@pytest.fixture(scope="module")
+def unbroken(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unbroken") / "out"
+    began = time.monotonic()
+    result = run(*TABLE, "--out", str(folder))
+    assert result.returncode == 0, result.stderr
+    return folder, time.monotonic() - began, result.stdout
+
+
+def test_it_says_what_was_found_and_where(unbroken):
+    folder, _, said = unbroken
+    assert said.startswith("table: Table 1, 48 numbers: ")
+    assert said.endswith(f"Results and figures: {folder}\n")
+    assert {"manifest.json", "results/table.csv", "figures/table.png"} <= set(files(folder))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_killed_at_random_moments_and_resumed_it_gives_the_same_files(unbroken, tmp_path, seed):
+    folder, seconds, _ = unbroken
+    delays = random.Random(seed)  # noqa: S311 - moments, not secrets
+    kills = 0
+    for _ in range(2):
+        with subprocess.Popen(
+            [COMMAND, *TABLE, "--out", str(tmp_path), "--resume"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            try:
+                process.wait(delays.uniform(0.2, 0.7) * seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                kills += 1
+    assert kills > 0
+    last = subprocess.run([COMMAND, *TABLE, "--out", str(tmp_path), "--resume"], check=False)
+    assert last.returncode == 0
+    assert files(tmp_path) == files(folder)
+
+
+def test_a_finished_folder_is_refused_and_kept(run, unbroken):
+    folder, _, _ = unbroken
+    before = files(folder)
+    again = run(*TABLE, "--out", str(folder))
+    assert again.returncode == 2
+    assert "--resume to go on with it, --overwrite to give it up" in again.stderr
+    other = run(*TABLE, "--out", str(folder), "--seed", "2", "--resume")
+    assert other.returncode == 2
+    assert "seed 1, not 2" in other.stderr
+    both = run(*TABLE, "--out", str(folder), "--resume", "--overwrite")
+    assert both.returncode == 2
+    assert "choose one of them" in both.stderr
+    assert files(folder) == before
+
+
+def test_json_is_one_object(run, unbroken):
+    folder, _, _ = unbroken
+    answer = json.loads(run(*TABLE, "--out", str(folder), "--resume", "--json").stdout)
+    assert answer["parameters"] == {"scale": "tiny", "seed": 1}
+    assert answer["findings"]["table"][0].startswith("Table 1")
+    assert answer["folder"] == str(folder)
+
+
+def test_a_disk_that_takes_no_more_ends_with_advice_and_keeps_cells(tmp_path):
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    result = subprocess.run(
+        [COMMAND, *TABLE, "--out", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        preexec_fn=little_room,
+        env={**os.environ, "NUMBA_DISABLE_CACHING": "1"},
+        check=False,
+    )
+    assert result.returncode == 2, result.stderr
+    assert "cannot be written" in result.stderr
+    assert "--resume" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert any((tmp_path / "cells").rglob("*.json"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (("tabel",), "did you mean 'table'"),
+        (("table", "--scale", "ful"), "did you mean 'full'"),
+        (("table", "--seed", "-1"), "--seed -1 must be a whole number from 0"),
+        (("table", "--threads", "0"), "--threads 0 must be at least 1"),
+        (("table", "--out", "/dev/null/results"), "choose another --out"),
+        (("table", "--dask", "nowhere"), "no Dask scheduler answers"),
+    ],
+)
+def test_bad_input_teaches(run, tmp_path, arguments, advice):
+    result = run("reproduce", *arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert advice in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_an_interrupt_keeps_finished_cells(tmp_path):
+    with subprocess.Popen(
+        [COMMAND, *TABLE, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not any(tmp_path.glob("cells/*/*.json")):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "go on with --resume" in said

@@ -1,0 +1,164 @@
+"""Folders of results: what is refused, what is kept, and what a full disk leaves behind."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+
+import pytest
+
+from moldable.errors import MoldableError
+from moldable.paper.experiment import Cell, Experiment, Results, Scale
+from moldable.paper.reproduction import cell_seed, reproduce
+from moldable.paper.run_folder import RunFolder
+
+PARAMETERS = {"scale": "tiny", "seed": 1}
+
+
+def experiment(keys: list[str], computed: list[str]) -> Experiment:
+    def cell(key: str) -> Cell:
+        def compute(effort):
+            computed.append(key)
+            return {"seed": effort.seed, "drawn": effort.next_seed()}
+
+        return Cell(key, compute)
+
+    return Experiment(
+        name="made-up",
+        title="Made up",
+        cells=lambda _: [cell(key) for key in keys],
+        tables=lambda results: {"made-up": list(results.cells.values())},
+        drawings=lambda _: [],
+        report=lambda _: "",
+        findings=lambda _: [],
+    )
+
+
+def test_cells_are_computed_once_and_read_back(tmp_path):
+    computed: list[str] = []
+    made_up = experiment(["a/one", "a/two"], computed)
+    told: list[tuple[float, int]] = []
+    folder = RunFolder.create(tmp_path / "out", PARAMETERS)
+    found = reproduce(
+        [made_up], Scale.TINY, folder, seed=1, progress=lambda *step: told.append(step)
+    )
+    assert told == [(1.0, 2), (2.0, 2)]
+    again = reproduce([made_up], Scale.TINY, RunFolder.resume(tmp_path / "out", PARAMETERS), seed=1)
+    assert computed == ["a/one", "a/two"]
+    assert again == found == {"made-up": Results(Scale.TINY, found["made-up"].cells)}
+    assert found["made-up"]["a/one"]["seed"] == cell_seed(1, "a/one") != cell_seed(1, "a/two")
+    lines = (tmp_path / "out" / "results" / "made-up.csv").read_text().splitlines()
+    assert lines[0] == "seed,drawn"
+    assert len(lines) == 3
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["parameters"] == PARAMETERS
+    assert {"moldable", "numpy", "numba", "python"} <= set(manifest["versions"])
+
+
+def test_a_folder_with_results_is_refused_unless_told(tmp_path):
+    RunFolder.create(tmp_path, PARAMETERS).keep("a/one", {}, seconds=0.1, arrivals=5)
+    with pytest.raises(MoldableError, match=r"holds the results of a run \(scale tiny, seed 1\)"):
+        RunFolder.create(tmp_path, PARAMETERS)
+    assert RunFolder.read(tmp_path).timings == {"a/one": {"seconds": 0.1, "arrivals": 5}}
+    assert not RunFolder.create(tmp_path, PARAMETERS, overwrite=True).has("a/one")
+
+
+def test_a_folder_with_other_files_is_refused_even_if_told(tmp_path):
+    (tmp_path / "thesis.tex").write_text("")
+    for overwrite in (False, True):
+        with pytest.raises(MoldableError, match=r"thesis\.tex"):
+            RunFolder.create(tmp_path, PARAMETERS, overwrite=overwrite)
+    with pytest.raises(MoldableError, match=r"thesis\.tex"):
+        RunFolder.resume(tmp_path, PARAMETERS)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_overwriting_leaves_what_is_not_a_runs_own(tmp_path):
+    RunFolder.create(tmp_path, PARAMETERS)
+    (tmp_path / "notes.txt").write_text("mine")
+    RunFolder.create(tmp_path, PARAMETERS, overwrite=True)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_resuming_with_other_parameters_shows_the_difference(tmp_path):
+    RunFolder.create(tmp_path, PARAMETERS)
+    with pytest.raises(MoldableError, match="scale tiny, not full; seed 1, not 2"):
+        RunFolder.resume(tmp_path, {"scale": "full", "seed": 2})
+
+
+def test_resuming_with_another_version_shows_the_difference(tmp_path):
+    RunFolder.create(tmp_path, PARAMETERS)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["versions"]["numpy"] = "1.0"
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(MoldableError, match=r"numpy 1\.0, not 2"):
+        RunFolder.resume(tmp_path, PARAMETERS)
+
+
+def test_resuming_removes_what_a_killed_run_left_unfinished(tmp_path):
+    RunFolder.create(tmp_path, PARAMETERS)
+    (tmp_path / "cells" / "a").mkdir(parents=True)
+    left = tmp_path / "cells" / "a" / ".one.json.123.unfinished"
+    left.write_text("{")
+    folder = RunFolder.resume(tmp_path, PARAMETERS)
+    assert not left.exists()
+    assert not folder.has("a/one")
+
+
+def test_another_machine_is_written_down(tmp_path, monkeypatch):
+    RunFolder.create(tmp_path, PARAMETERS)
+    monkeypatch.setattr("os.cpu_count", lambda: 96)
+    RunFolder.resume(tmp_path, PARAMETERS)
+    machines = json.loads((tmp_path / "manifest.json").read_text())["machines"]
+    assert len(machines) == 2
+    assert "96 cores" in machines[1]
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
+def test_a_damaged_cell_is_named(tmp_path, content):
+    folder = RunFolder.create(tmp_path, PARAMETERS)
+    folder.keep("a/one", {}, seconds=0.0, arrivals=0)
+    (tmp_path / "cells" / "a" / "one.json").write_bytes(content)
+    with pytest.raises(MoldableError, match=r"one\.json is damaged.*delete it and resume"):
+        folder.load("a/one")
+
+
+def test_a_manifest_of_something_else_is_refused(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"name": "web app"}')
+    with pytest.raises(MoldableError, match="was not written by moldable"):
+        RunFolder.resume(tmp_path, PARAMETERS)
+
+
+def test_a_folder_without_results_cannot_be_read(tmp_path):
+    with pytest.raises(MoldableError, match="holds no results"):
+        RunFolder.read(tmp_path)
+
+
+def test_a_full_disk_is_named_and_finished_cells_are_kept(tmp_path, monkeypatch):
+    computed: list[str] = []
+    made_up = experiment(["a/one", "a/two"], computed)
+    write = Path.write_bytes
+
+    def full(path: Path, content: bytes) -> int:
+        if "two" in path.name:
+            write(path, content[:3])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(MoldableError, match=r"no space left on device.*--resume"):
+        reproduce([made_up], Scale.TINY, RunFolder.create(tmp_path, PARAMETERS), seed=1)
+    monkeypatch.undo()
+    kept = [path.name for path in (tmp_path / "cells").rglob("*") if path.is_file()]
+    assert kept == ["one.json"]
+    reproduce([made_up], Scale.TINY, RunFolder.resume(tmp_path, PARAMETERS), seed=1)
+    assert computed == ["a/one", "a/two", "a/two"]
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(MoldableError, match="choose"):
+        RunFolder.create(tmp_path / "out", PARAMETERS)
+    with pytest.raises(MoldableError, match="not a directory; choose another --out"):
+        RunFolder.create(tmp_path / "out" / "deeper", PARAMETERS)
