@@ -7,7 +7,7 @@ the balance equations hold to the last digits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _relaxed(chain: Chain, guess: Floats) -> Floats:
 
     weight = guess / guess.sum()
     for _ in range(SWEEPS):
-        relax(chain.start, chain.source, chain.rate, chain.out, weight)
+        relax(*_arrays(chain), weight)
     return np.asarray(weight / weight.sum())
 
 
@@ -69,9 +69,21 @@ def _inflow(chain: Chain) -> csr_array:
     return csr_array((chain.rate, chain.source, chain.start), shape=shape)
 
 
+def _arrays(chain: Chain) -> tuple[Any, ...]:
+    """Return the chain in the order of the kernels' arguments."""
+    return chain.start, chain.source, chain.rate, chain.out
+
+
+def _imbalance(chain: Chain, law: Floats) -> Floats:
+    from moldable.kernels.state_space import imbalance
+
+    gap = np.empty(chain.states)
+    imbalance(*_arrays(chain), law, gap)
+    return gap
+
+
 def _residual(chain: Chain, law: Floats) -> float:
-    flow = chain.out * law
-    return float(np.abs(_inflow(chain) @ law - flow).sum() / flow.sum())
+    return float(np.abs(_imbalance(chain, law)).sum() / (chain.out * law).sum())
 
 
 def _factorised(chain: Chain, rough: Floats) -> Floats:
@@ -99,23 +111,13 @@ def _factorised(chain: Chain, rough: Floats) -> Floats:
 
 
 def _iterated(chain: Chain, rough: Floats) -> Floats:
-    from scipy.sparse.linalg import LinearOperator, bicgstab
+    from moldable.kernels.state_space import improve
 
-    from moldable.kernels.state_space import sweep
-
-    inflow, shape = _inflow(chain), (chain.states, chain.states)
-
-    def swept(right: Floats) -> Floats:
-        found = np.empty(chain.states)
-        sweep(chain.start, chain.source, chain.rate, chain.out, right, found)
-        return found
-
-    balance = LinearOperator(shape, lambda v: chain.out * v - inflow @ v, dtype=float)
-    before = LinearOperator(shape, swept, dtype=float)
     law, best = rough, _residual(chain, rough)
+    step, gap = np.empty(chain.states), np.empty(chain.states)
     for _ in range(ROUNDS):
-        gap = inflow @ law - chain.out * law
-        step, _ = bicgstab(balance, gap, M=before, rtol=GAIN, maxiter=STEPS)
+        gap[:] = -_imbalance(chain, law)
+        improve(*_arrays(chain), gap, STEPS, GAIN, step)
         better = law + step
         better /= better.sum()
         residual = _residual(chain, better)

@@ -146,7 +146,7 @@ def window_inflow(least, most, first, servers, widths, rates, outcomes, start, s
 def sweep(start, source, rate, out, right, found):
     """Solve for the part of the balance equations at or below the diagonal, state by state.
 
-    One forward sweep of Gauss and Seidel from zero: the preconditioner of the Krylov solver.
+    One forward sweep of Gauss and Seidel from zero: the preconditioner of `improve`.
     """
     for state in range(out.size):
         total = right[state]
@@ -154,6 +154,69 @@ def sweep(start, source, rate, out, right, found):
             if source[entry] < state:
                 total += rate[entry] * found[source[entry]]
         found[state] = total / out[state]
+
+
+@njit(nogil=True, cache=True)
+def imbalance(start, source, rate, out, weight, gap):
+    """Write rate out minus rate in of every state into `gap`."""
+    for state in range(out.size):
+        total = out[state] * weight[state]
+        for entry in range(start[state], start[state + 1]):
+            total -= rate[entry] * weight[source[entry]]
+        gap[state] = total
+
+
+@njit(nogil=True, cache=True)
+def improve(start, source, rate, out, gap, steps, gain, step):
+    """Solve imbalance(step) = gap by BiCGSTAB (van der Vorst 1992) until it is down by `gain`.
+
+    Plain loops rather than a library's: on vectors of this length threaded dot products wait for
+    one another longer than they work. Returns how many steps were taken.
+    """
+    size = out.size
+    rest, shadow = gap.copy(), gap.copy()
+    way, image = np.zeros(size), np.zeros(size)
+    ready, half, turned = np.empty(size), np.empty(size), np.empty(size)
+    step[:] = 0.0
+    rho = alpha = omega = 1.0
+    limit = 0.0
+    for i in range(size):
+        limit += gap[i] * gap[i]
+    limit *= gain * gain
+    for taken in range(steps):
+        before, rho = rho, 0.0
+        for i in range(size):
+            rho += shadow[i] * rest[i]
+        if rho == 0.0 or omega == 0.0:
+            return taken
+        beta = rho / before * (alpha / omega)
+        for i in range(size):
+            way[i] = rest[i] + beta * (way[i] - omega * image[i])
+        sweep(start, source, rate, out, way, ready)
+        imbalance(start, source, rate, out, ready, image)
+        along = 0.0
+        for i in range(size):
+            along += shadow[i] * image[i]
+        if along == 0.0:
+            return taken
+        alpha = rho / along
+        for i in range(size):
+            step[i] += alpha * ready[i]
+            rest[i] -= alpha * image[i]
+        sweep(start, source, rate, out, rest, half)
+        imbalance(start, source, rate, out, half, turned)
+        above = below = left = 0.0
+        for i in range(size):
+            above += turned[i] * rest[i]
+            below += turned[i] * turned[i]
+        omega = above / below if below > 0.0 else 0.0
+        for i in range(size):
+            step[i] += omega * half[i]
+            rest[i] -= omega * turned[i]
+            left += rest[i] * rest[i]
+        if left <= limit:
+            return taken + 1
+    return steps
 
 
 @njit(nogil=True, cache=True)
