@@ -89,9 +89,16 @@ class Comparison:
         """Return a pandas frame, a row for each policy; needs pandas."""
         import pandas as pd  # noqa: PLC0415 - optional: whoever asks for a frame has it
 
-        columns = ("name", "unbeaten", "blocking", "mean_execution_time", "busy_fraction", "method")
         rows = [part.to_dict() for part in self.policies]
-        return pd.DataFrame([{name: row[name] for name in columns} for row in rows])
+        differences = ("blocking_difference", "mean_execution_time_difference")
+        for row in rows:
+            for name in differences:
+                row[f"{name}_interval"] = row[name]["interval"]
+                row[name] = row[name]["value"]
+        figures = ("blocking", "mean_execution_time", *differences)
+        intervals = [column for name in figures for column in (name, f"{name}_interval")]
+        columns = ["name", "unbeaten", "yardstick", *intervals, "busy_fraction", "method"]
+        return pd.DataFrame(rows)[columns]
 
     def __repr__(self) -> str:
         """Write one line for each policy, the unbeaten ones marked."""
@@ -157,9 +164,18 @@ def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
     if isinstance(policies, Mapping):
         named = dict(policies)
     else:
-        names = ["greedy(p*)" if policy is None else policy.name for policy in policies]
+        names = [
+            "greedy(p*)" if policy is None else str(getattr(policy, "name", policy))
+            for policy in policies
+        ]
         _refuse_twins(names)
         named = dict(zip(names, policies, strict=True))
+    for name, policy in named.items():
+        if not isinstance(policy, Policy | Equi | None):
+            raise PolicyError(
+                f"{name!r} is not a policy: {policy!r}; pass one such as Greedy(), or None for "
+                f"greedy(p*)"
+            )
     if not named:
         raise PolicyError("there is no policy to compare; give at least one")
     return named

@@ -13,6 +13,8 @@ from moldable.chain.closed_forms import closed_form
 from moldable.chain.equi import equi_performance
 from moldable.chain.exact import solve_system
 from moldable.chain.pool import predicted_states
+from moldable.chain.states import MOST_STATES
+from moldable.checks import number
 from moldable.errors import ChainError, SimulationError, nearest
 from moldable.performance import Performance
 from moldable.policies.equi import Equi
@@ -60,7 +62,8 @@ def evaluate(
     chosen, reason = choose_method(system) if method == "auto" else (method, "asked for")
     if chosen != "simulate":
         try:
-            return solve_system(system, chosen).performance(reason)
+            most = 2 * QUICK if method == "auto" else MOST_STATES
+            return solve_system(system, chosen, most).performance(reason)
         except ChainError as error:
             if method != "auto":
                 raise
@@ -81,7 +84,8 @@ def evaluate(
 def check_request(method: str, precision: float) -> None:
     """Refuse unknown methods and impossible precisions, whichever method will be used."""
     if method not in METHODS:
-        raise ChainError(f"method {method!r} is unknown; {nearest(method, METHODS)}")
+        raise ChainError(f"method {method!r} is unknown; {nearest(str(method), METHODS)}")
+    precision = number(precision, "precision", SimulationError)
     if not 0.0 < precision < 1.0:
         raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
 
@@ -98,7 +102,7 @@ def choose_method(system: System) -> tuple[str, str]:
         return "simulate", "sizes or arrivals without phases have no chain"
     states = sum(known)
     if states <= QUICK:
-        return "auto", "no formula is known, but the chain is small"
+        return "auto", "no formula is known, but the chain can be solved"
     many = f"{states:,}" if states < 1e15 else f"{states:.0e}"  # noqa: PLR2004 - unreadable
     return "simulate", f"no formula is known, and the chain would have {many} states"
 

@@ -10,17 +10,20 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
 from moldable.arrivals import Arrivals, Poisson
+from moldable.checks import whole
 from moldable.errors import SimulationError
 from moldable.hull import Floats, Ints
 from moldable.policies.greedy import GreedyP, greedy_p
 from moldable.policies.policy_table import Policy, PolicyTable
 from moldable.whole_servers import reserve_whole
 from moldable.workload import Workload
+
+MOST_SERVERS: Final = 20_000_000
 
 
 @final
@@ -69,6 +72,7 @@ def build_system(
     workload: Workload, servers: int, policy: Policy | None, arrivals: Arrivals
 ) -> System:
     """Tabulate the policy and keep the kinds that can occur."""
+    servers = whole(servers, "servers", SimulationError)
     _refuse_impossible(workload, servers, policy)
     shared = workload.sharing == "pool"
     pools, policy = _pools_and_policy(workload, servers, policy)
@@ -102,8 +106,11 @@ def build_system(
 
 
 def _refuse_impossible(workload: Workload, servers: int, policy: Policy | None) -> None:
-    if servers < 1:
-        raise SimulationError(f"servers={servers} must be at least 1")
+    if servers > MOST_SERVERS:
+        raise SimulationError(
+            f"servers={servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
+            f"limits of large clusters are what moldable optimum gives"
+        )
     for job_class in workload.classes:
         if job_class.speedup.widths[0] > servers:
             raise SimulationError(

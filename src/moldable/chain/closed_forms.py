@@ -8,6 +8,8 @@ and grow from the largest one outwards, so nothing cancels or overflows on any s
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from moldable.assumptions import ROUNDING
@@ -15,6 +17,9 @@ from moldable.chain.law import Joint, PoolLaw
 from moldable.hull import Floats
 from moldable.sizes import Exponential
 from moldable.system import System
+
+NEVER: Final = 1e-290
+"""Probability that is as good as none, and below which doubles lose their digits."""
 
 
 def erlang_b(slots: int, offered: float) -> float:
@@ -143,6 +148,8 @@ def _beside(slots: int, arrivals: float, scales: Floats) -> Floats:
     """
     wide, narrow = scales.tolist()
     law = occupied_slots(slots, arrivals * wide)
+    if law[-1] < NEVER:
+        return np.zeros(slots + 1)
     first = int(np.argmax(law > law.max() * 1e-280))
     mass, relative = 0.0, 1.0
     row = np.zeros(slots + 1)

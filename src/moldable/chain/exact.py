@@ -11,6 +11,7 @@ from moldable.arrivals import Arrivals, Poisson
 from moldable.chain.closed_forms import closed_form
 from moldable.chain.law import PoolLaw
 from moldable.chain.pool import formula, refuse_large, solved
+from moldable.chain.states import MOST_STATES
 from moldable.chain.theory import Theory
 from moldable.errors import ChainError, nearest
 from moldable.granted import by_width, quantiles, width_shares
@@ -84,15 +85,18 @@ def stationary_law(
     return solve_system(build_system(workload, servers, policy, arrivals or Poisson()), method)
 
 
-def solve_system(system: System, method: str) -> StationaryLaw:
-    """Solve every pool, by formula where there is one unless the chain is asked for."""
+def solve_system(system: System, method: str, most: int = MOST_STATES) -> StationaryLaw:
+    """Solve every pool, by formula where there is one unless the chain is asked for.
+
+    Windows may grow to `most` states.
+    """
     parts = by_pool(system)
     by_formula = [method != "chain" and closed_form(part) is not None for part in parts]
     for part, known in zip(parts, by_formula, strict=True):
         if not known and method != "closed-form":
             refuse_large(part)
     laws = [
-        formula(part) if known or method == "closed-form" else solved(part)
+        formula(part) if known or method == "closed-form" else solved(part, most)
         for part, known in zip(parts, by_formula, strict=True)
     ]
     return StationaryLaw(system, tuple(laws))

@@ -9,7 +9,7 @@ import numpy as np
 
 from moldable.chain.closed_forms import closed_form
 from moldable.chain.law import Joint, PoolLaw
-from moldable.chain.states import count_states, refuse_too_many, whole_chain
+from moldable.chain.states import MOST_STATES, count_states, refuse_too_many, whole_chain
 from moldable.chain.stationary import stationary
 from moldable.chain.window import first_states, product_form, solve_window
 from moldable.count_model import ChainModel, chain_model
@@ -33,11 +33,14 @@ def formula(pool: System) -> PoolLaw:
     return law.checked()
 
 
-def solved(pool: System) -> PoolLaw:
-    """Return the law of a pool from its chain, or refuse with the number of states."""
+def solved(pool: System, most: int = MOST_STATES) -> PoolLaw:
+    """Return the law of a pool from its chain, or refuse with the number of states.
+
+    A window may grow to `most` states.
+    """
     model = _model(pool)
     if _two_kinds(model) and count_states(_widths(model), pool.servers) > WINDOW_FROM:
-        return _windowed(pool, model).checked()
+        return _windowed(pool, model, most).checked()
     chain = whole_chain(model, pool.servers)
     law, residual = stationary(chain, product_form(chain.counts, _with_room(pool, model)))
     by_kind = chain.counts.reshape(-1, model.phases, chain.states).sum(axis=1)
@@ -76,9 +79,9 @@ def _with_room(pool: System, model: ChainModel) -> Floats:
     return np.asarray((by_kind[:, None] * model.residual[pool.kind_class]).ravel())
 
 
-def _windowed(pool: System, model: ChainModel) -> PoolLaw:
+def _windowed(pool: System, model: ChainModel, most: int) -> PoolLaw:
     ordered, order = _narrow_first(model)
-    window = solve_window(ordered, pool.servers)
+    window = solve_window(ordered, pool.servers, most)
     return PoolLaw.of(
         pool,
         Joint(window.chain.counts[order], window.law),

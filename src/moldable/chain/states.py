@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -11,6 +12,8 @@ from moldable.count_model import ChainModel
 from moldable.errors import ChainError
 from moldable.hull import Floats, Ints, Whole
 
+LARGEST_TABLE: Final = 1_000_000
+"""Servers up to which states are counted one by one."""
 MOST_STATES: Final = 5_000_000
 """What fits into a few gigabytes with five widths."""
 
@@ -54,7 +57,14 @@ def state_table(widths: Ints, servers: int) -> Ints:
 
 
 def count_states(widths: Ints, servers: int) -> int:
-    """Return how many states there are; figures from 1e17 on mean "at least"."""
+    """Return how many states there are, roughly for huge clusters; 1e17 means at least that."""
+    slots = widths.size
+    if servers > LARGEST_TABLE:
+        # The volume of the simplex: within a slot's worth of the count, and far beyond any limit.
+        volume = (
+            float(servers) ** slots / math.factorial(slots) / float(np.prod(widths, dtype=float))
+        )
+        return int(min(volume, 1e17))
     return int(state_table(widths, servers)[-1, -1])
 
 

@@ -68,14 +68,19 @@ class Windowed:
     neglected_mass: float
 
 
-def solve_window(model: ChainModel, servers: int) -> Windowed:
+def solve_window(model: ChainModel, servers: int, most: int = MOST_STATES) -> Windowed:
     """Solve on a window that grows until what it leaves out is negligible.
 
-    The model has two slots, the narrower first.
+    Args:
+        model: with two slots, the narrower first.
+        servers: of the pool.
+        most: states that the window may grow to.
     """
     system = _TwoSlots(model, servers)
     window = system.first_window()
     for _ in range(WIDENINGS):
+        if system.states(window) > most:
+            break
         chain = system.chain(window)
         law, residual = stationary(chain, system.guess(chain))
         outside = system.outside(window, chain, law)
@@ -83,7 +88,7 @@ def solve_window(model: ChainModel, servers: int) -> Windowed:
             return Windowed(chain, law, residual, sum(outside))
         window = system.wider(window, outside)
     raise ChainError(
-        f"no window of {MOST_STATES:,} states holds all but {NEGLIGIBLE:g} of the probability of "
+        f"no window of {most:,} states holds all but {NEGLIGIBLE:g} of the probability of "
         f"{servers} servers; simulate instead"
     )
 
@@ -91,8 +96,7 @@ def solve_window(model: ChainModel, servers: int) -> Windowed:
 def first_states(model: ChainModel, servers: int) -> int:
     """Predict the states of a window, without solving anything."""
     system = _TwoSlots(model, servers)
-    least, most = system.lines(system.first_window())
-    return int((most - least + 1).sum())
+    return system.states(system.first_window())
 
 
 @final
@@ -126,6 +130,11 @@ class _TwoSlots:
         wide = np.arange(window.fewest, window.most + 1, dtype=np.int64)
         left = self.servers - self.wide * wide
         return np.maximum(0, -((window.idle - left) // self.narrow)), left // self.narrow
+
+    def states(self, window: Window) -> int:
+        """Count the states of a window."""
+        least, most = self.lines(window)
+        return int((most - least + 1).sum())
 
     def chain(self, window: Window) -> Chain:
         """List the states of a window and the rates between them."""

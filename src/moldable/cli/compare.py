@@ -87,7 +87,7 @@ def compare(
 
 def _read_policies(text: str, workload: Workload, servers: int) -> dict[str, Rule]:
     named: dict[str, Rule] = {}
-    for part in text.split(","):
+    for part in _split(text):
         name = part.strip()
         if not name:
             raise InputError(
@@ -97,3 +97,14 @@ def _read_policies(text: str, workload: Workload, servers: int) -> dict[str, Rul
             raise InputError(f"--policies names {name!r} twice; keep one of them")
         named[name] = read_policy(name, workload, servers)
     return named
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas, but for the one between the two numbers of a price."""
+    parts: list[str] = []
+    for part in text.split(","):
+        if parts and parts[-1].strip().startswith("price:") and "," not in parts[-1]:
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part)
+    return parts

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
+from moldable.checks import number, whole
 from moldable.errors import PolicyError
 from moldable.policies.class_entries import entry_of, refuse_other_classes
 from moldable.policies.policy_table import Policy, PolicyTable
@@ -81,7 +82,9 @@ def greedy_p(workload: Workload, servers: int, design_load: float | None = None)
             headroom, trading execution time for blocking.
     """
     label = "greedy(p*)"
+    servers = whole(servers, "servers", PolicyError)
     if design_load is not None:
+        design_load = number(design_load, "design load", PolicyError)
         load = sum(job_class.offered for job_class in workload.classes) / servers
         if not design_load > 0.0:
             raise PolicyError(f"design load {design_load} must be above 0")

@@ -1,0 +1,90 @@
+"""Requests at the edges: huge clusters, odd types, limits that no answer keeps."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from moldable import (
+    Greedy,
+    MoldableError,
+    PricePolicy,
+    SpeedUp,
+    Thresholds,
+    Workload,
+    compare,
+    evaluate,
+    greedy_p,
+    stationary_law,
+)
+from moldable.chain.states import count_states
+
+CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+WORKLOAD = Workload.single(CURVE, 0.8, 40)
+
+
+def test_huge_clusters_are_refused_before_memory_is_taken():
+    for servers in (10**8, 10**12):
+        with pytest.raises(MoldableError, match="held in memory"):
+            evaluate(Workload.single(SpeedUp.linear(5), 0.8, servers), servers)
+    many = Workload.single(CURVE, 0.8, 10_000_000)
+    with pytest.raises(MoldableError, match="states in 4 dimensions"):
+        stationary_law(many, 10_000_000, method="chain")
+
+
+def test_counts_of_huge_clusters_are_volumes():
+    widths = np.array([1, 2])
+    exact = sum((10**6 + 10 - 2 * x) + 1 for x in range((10**6 + 10) // 2 + 1))
+    assert count_states(widths, 10**6 + 10) == pytest.approx(exact, rel=1e-5)
+
+
+@pytest.mark.parametrize(("servers", "load"), [(4003, 0.1), (20_003, 0.5), (1_000_003, 0.2)])
+def test_a_remainder_at_low_load_blocks_nobody_and_warns_of_nothing(servers, load):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answer = evaluate(Workload.single(SpeedUp.linear(5), load, servers), servers)
+    assert answer.method == "closed-form"
+    assert answer.blocking.value < 1e-200
+    assert answer.mean_execution_time.value == pytest.approx(0.2, rel=1e-12)
+    assert answer.busy_fraction == pytest.approx(load, rel=1e-9)
+
+
+def test_a_window_that_grows_too_far_is_left_to_simulation():
+    # Two ways to be busy, far apart: narrow jobs while few servers are idle, wide ones otherwise.
+    workload = Workload.single(SpeedUp([1, 3.0]), 1.2, 2000)
+    policy = Thresholds({"jobs": {1: 1, 130: 2}})
+    answer = evaluate(workload, 2000, policy, precision=0.3, seed=1)
+    assert answer.method == "simulate"
+    assert "no window of 500,000 states" in answer.reason
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        lambda: evaluate(WORKLOAD, "40"),
+        lambda: evaluate(WORKLOAD, 40.5),
+        lambda: evaluate(WORKLOAD, 40, precision="0.1"),
+        lambda: evaluate(WORKLOAD, 40, method=None),
+        lambda: compare(WORKLOAD, 40, ["greedy"]),
+        lambda: greedy_p(WORKLOAD, 40, "0.9"),
+        lambda: greedy_p(WORKLOAD, 0, 0.9),
+    ],
+)
+def test_odd_types_get_a_sentence_not_a_traceback(request_):
+    with pytest.raises(MoldableError):
+        request_()
+
+
+def test_a_whole_number_of_servers_may_be_written_as_a_float():
+    assert evaluate(WORKLOAD, 40.0).blocking == evaluate(WORKLOAD, 40).blocking
+
+
+def test_prices_can_be_compared_on_the_command_line(run):
+    arguments = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "20")
+    result = run("compare", *arguments, "--policies", "greedy,price:1,4,fixed:2")
+    assert result.returncode == 0, result.stderr
+    own = evaluate(Workload.single(CURVE, 0.8, 20), 20, PricePolicy.exponential(1, 4))
+    assert f"price:1,4  {own.blocking}" in result.stdout
+    assert compare(WORKLOAD, 40, {"a": Greedy()}).unbeaten == ("a",)
