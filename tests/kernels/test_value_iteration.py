@@ -7,15 +7,8 @@ import pytest
 
 from moldable import JobClass, SpeedUp, Workload
 from moldable.control.problem import control_problem
-from moldable.kernels.value_iteration import (
-    improve,
-    outflow,
-    policy_inflow,
-    policy_values,
-    recurrent,
-    sweep_down,
-    sweep_up,
-)
+from moldable.kernels.policy_chain import policy_inflow, recurrent
+from moldable.kernels.value_iteration import improve, outflow, policy_values, sweep_down, sweep_up
 from naive.optimal_control import NaiveControl
 
 ONE = Workload((JobClass("jobs", 4.0, SpeedUp((1.0, 1.8, 2.5, 3.0))),))
