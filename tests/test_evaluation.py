@@ -65,7 +65,8 @@ def test_a_small_chain_is_solved(size):
     found = evaluate(mixed(size), 20)
     assert found.method == "chain"
     assert found.reason == (
-        f"no formula is known, but the chain can be solved: the whole chain of {found.states:,} states"
+        f"no formula is known, but the chain can be solved: the whole chain of {found.states:,} "
+        f"states"
     )
     assert found.residual <= 1e-12
 

@@ -24,6 +24,7 @@ PUBLIC = [
     "Equi",
     "Estimate",
     "Exponential",
+    "Families",
     "FixedWidth",
     "FluidPath",
     "FromScipy",
@@ -33,11 +34,13 @@ PUBLIC = [
     "GreedyP",
     "Hyperexponential",
     "JobClass",
+    "LeastTime",
     "Lognormal",
     "MarkovModulated",
     "Mix",
     "MixedErlang",
     "MoldableError",
+    "OptimalControl",
     "Optimum",
     "Pareto",
     "Performance",
@@ -54,6 +57,8 @@ PUBLIC = [
     "StationaryLaw",
     "Theory",
     "Thresholds",
+    "TradeoffCurve",
+    "Tuned",
     "Violation",
     "Weibull",
     "Workload",
@@ -62,8 +67,12 @@ PUBLIC = [
     "compare",
     "erlang_b",
     "evaluate",
+    "families",
     "frontiers",
     "greedy_p",
+    "least_blocking",
+    "least_time",
+    "optimal_control",
     "optimum",
     "parse_regime",
     "parse_speedup",
@@ -74,6 +83,8 @@ PUBLIC = [
     "reserve_whole",
     "simulate",
     "stationary_law",
+    "tradeoff",
+    "tune",
 ]
 
 
@@ -108,7 +119,7 @@ def test_every_error_descends_from_one_root():
         for value in vars(errors).values()
         if inspect.isclass(value) and value.__module__ == errors.__name__
     ]
-    assert len(kinds) == 11
+    assert len(kinds) == 13
     assert all(issubclass(kind, errors.MoldableError) for kind in kinds)
     assert issubclass(errors.MoldableError, ValueError)
     assert all(kind.__name__ in errors.__doc__ for kind in kinds)

@@ -9,6 +9,7 @@ from verification import (
     chain_against_simulation,
     division_against_highs,
     kernels_agree,
+    optimal_control,
     optimum_against_highs,
     paper_pareto_column,
     price_forms,
@@ -23,6 +24,7 @@ EXPERIMENTS = (
     chain_against_simulation,
     bounds_against_exact,
     paper_pareto_column,
+    optimal_control,
     price_forms,
 )
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from moldable.chain.exact import StationaryLaw, stationary_law
     from moldable.chain.theory import GeneratorIdentity, Theory
     from moldable.comparison import Compared, Comparison, compare
+    from moldable.control.constrained import LeastTime, least_blocking, least_time
+    from moldable.control.families import Families, families
+    from moldable.control.optimal_control import OptimalControl, optimal_control
+    from moldable.control.tradeoff import TradeoffCurve, tradeoff
+    from moldable.control.tuning import Tuned, tune
     from moldable.errors import MoldableError
     from moldable.evaluation import evaluate
     from moldable.frontier import Frontier, Mix, frontiers
@@ -98,6 +103,11 @@ _STAGES = {
     "simulation.simulate": ("simulate",),
     "evaluation": ("evaluate",),
     "comparison": ("Compared", "Comparison", "compare"),
+    "control.constrained": ("LeastTime", "least_blocking", "least_time"),
+    "control.families": ("Families", "families"),
+    "control.optimal_control": ("OptimalControl", "optimal_control"),
+    "control.tradeoff": ("TradeoffCurve", "tradeoff"),
+    "control.tuning": ("Tuned", "tune"),
     "limits.fluid": ("FluidPath",),
     "limits.stein": ("Bounds", "bounds"),
 }
@@ -116,6 +126,7 @@ __all__ = [
     "Equi",
     "Estimate",
     "Exponential",
+    "Families",
     "FixedWidth",
     "FluidPath",
     "FromScipy",
@@ -125,11 +136,13 @@ __all__ = [
     "GreedyP",
     "Hyperexponential",
     "JobClass",
+    "LeastTime",
     "Lognormal",
     "MarkovModulated",
     "Mix",
     "MixedErlang",
     "MoldableError",
+    "OptimalControl",
     "Optimum",
     "Pareto",
     "Performance",
@@ -146,6 +159,8 @@ __all__ = [
     "StationaryLaw",
     "Theory",
     "Thresholds",
+    "TradeoffCurve",
+    "Tuned",
     "Violation",
     "Weibull",
     "Workload",
@@ -154,8 +169,12 @@ __all__ = [
     "compare",
     "erlang_b",
     "evaluate",
+    "families",
     "frontiers",
     "greedy_p",
+    "least_blocking",
+    "least_time",
+    "optimal_control",
     "optimum",
     "parse_regime",
     "parse_speedup",
@@ -166,6 +185,8 @@ __all__ = [
     "reserve_whole",
     "simulate",
     "stationary_law",
+    "tradeoff",
+    "tune",
 ]
 
 

@@ -1,7 +1,8 @@
-"""What does a text file hold, or why can it not be read?"""
+"""What does a file hold, or why can it not be read or written?"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from moldable.errors import InputError
@@ -18,3 +19,18 @@ def read_text(path: Path) -> str:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"{path} cannot be read: {reason}; check the name and folder") from None
+
+
+def write_whole(path: Path, content: bytes, what: str) -> None:
+    """Write a file under another name and rename it, so that it is there whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(
+            f"{what} {path} cannot be written: {reason}; choose another name"
+        ) from None
+    finally:
+        unfinished.unlink(missing_ok=True)

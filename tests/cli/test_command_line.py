@@ -24,7 +24,16 @@ def test_help_shows_examples_that_run(run, tmp_path):
     assert top.returncode == 0
     listed = top.stdout.partition("Commands:")[2]
     commands = re.findall(r"^  ([a-z]+) ", listed, flags=re.MULTILINE)
-    assert commands == ["optimum", "evaluate", "compare", "simulate", "bounds", "reproduce"]
+    assert commands == [
+        "optimum",
+        "evaluate",
+        "compare",
+        "simulate",
+        "tune",
+        "tradeoff",
+        "bounds",
+        "reproduce",
+    ]
     for command in commands:
         text = run(command, "--help").stdout
         examples = re.findall(r"^ +moldable (.*\S) *$", text, flags=re.MULTILINE)

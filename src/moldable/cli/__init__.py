@@ -18,6 +18,8 @@ from moldable.cli.evaluate import evaluate
 from moldable.cli.optimum import optimum
 from moldable.cli.reproduce import reproduce
 from moldable.cli.simulate import simulate
+from moldable.cli.tradeoff import tradeoff
+from moldable.cli.tune import tune
 from moldable.errors import MoldableError
 
 BAD_INPUT = 2
@@ -34,6 +36,8 @@ app.command()(optimum)
 app.command()(evaluate)
 app.command()(compare)
 app.command()(simulate)
+app.command()(tune)
+app.command()(tradeoff)
 app.command()(bounds)
 app.command()(reproduce)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,13 +9,13 @@ import numpy as np
 
 from moldable.errors import InputError
 from moldable.optimal_widths import Optimum
+from moldable.reporting.figures import BLUE, GREY, VERMILION, new_figure, rendered
+from moldable.text_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS: Final = ("svg", "png", "pdf")
-# Blue and vermilion of Okabe and Ito's palette: told apart by every kind of colour vision.
-BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#777777"
 MOST_LABELS: Final = 24
 
 
@@ -25,30 +24,9 @@ def save_frontier_plot(solution: Optimum, path: Path) -> None:
     kind = path.suffix.lstrip(".").lower()
     if kind not in KINDS:
         raise InputError(f"--plot {path}: the name must end in .{', .'.join(KINDS)}")
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise InputError(
-            "plots need matplotlib; install it with: pip install moldable[plot]"
-        ) from None
-    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
+    figure = new_figure((7.0, 4.4))
     _draw(figure.add_subplot(), solution)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        figure.savefig(unfinished, format=kind, dpi=160, metadata=_undated(kind))
-        unfinished.replace(path)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"--plot {path} cannot be written: {reason}; choose another name"
-        ) from None
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _undated(kind: str) -> dict[str, None]:
-    """Leave the date out, so that the same plot is the same file."""
-    return {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    write_whole(path, rendered(figure, kind), "--plot")
 
 
 def _draw(axes: Axes, solution: Optimum) -> None:

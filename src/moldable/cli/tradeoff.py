@@ -1,0 +1,94 @@
+"""`moldable tradeoff`: how much time does less blocking cost, at best and in practice?"""
+
+from __future__ import annotations
+
+import json as writer
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moldable.cli import output
+from moldable.cli.evaluate import PrecisionOption, SeedOption, ThreadsOption
+from moldable.cli.system import (
+    JsonOption,
+    LoadOption,
+    RegimeOption,
+    ServersOption,
+    SpeedUpOption,
+    WorkloadOption,
+    any_workload,
+)
+from moldable.errors import InputError
+
+if TYPE_CHECKING:
+    from moldable.control.families import Families
+
+
+def tradeoff(
+    *,
+    speedup: SpeedUpOption = None,
+    load: LoadOption = None,
+    regime: RegimeOption = None,
+    servers: ServersOption = None,
+    workload: WorkloadOption = None,
+    prices: Annotated[
+        str,
+        typer.Option("--prices", metavar="C1,C2", help="Prices of a blocked job, in mean sizes."),
+    ] = "1,1.5,2,3,4,8,16,24,32,64",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write tradeoff.json, .svg and .png there."),
+    ] = None,
+    precision: PrecisionOption = 0.01,
+    seed: SeedOption = None,
+    threads: ThreadsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """How much time does less blocking cost: at best, by prices, and by the paper's scheme?
+
+    \b
+    Examples:
+      moldable tradeoff --servers 20 --load 0.8 --speedup 1,1.8,2.5,3,3.4
+      moldable tradeoff --servers 16 --load 0.8 --speedup linear:3 --prices 2,4,8 --json
+    """
+    from moldable.control.families import families
+
+    output.show_log()
+    system, n = any_workload(speedup, load, regime, servers, workload)
+    answer = families(system, n, _prices(prices), precision=precision, seed=seed, threads=threads)
+    if out is not None:
+        _write(answer, out)
+    if json:
+        output.print_json(answer.to_dict())
+    else:
+        from moldable.reporting.tradeoff_text import show_tradeoff
+
+        show_tradeoff(output.console(), answer)
+
+
+def _prices(text: str) -> list[float]:
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--prices {text!r} is not a list of numbers; write 2,4,8") from None
+    if not all(0.0 < price < float("inf") for price in found):
+        raise InputError(f"--prices {text!r}: prices must be above 0 and finite; write 2,4,8")
+    return sorted(set(found))
+
+
+def _write(answer: Families, folder: Path) -> None:
+    from moldable.reporting.figures import rendered
+    from moldable.reporting.tradeoff_plot import tradeoff_figure
+    from moldable.text_files import write_whole
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"--out {folder} cannot be made: {reason}; choose another") from None
+    text = writer.dumps(answer.to_dict(), indent=1, allow_nan=False)
+    write_whole(folder / "tradeoff.json", text.encode(), "--out")
+    figure = tradeoff_figure(answer)
+    for kind in ("svg", "png"):
+        write_whole(folder / f"tradeoff.{kind}", rendered(figure, kind), "--out")

@@ -1,0 +1,119 @@
+"""What is a good policy? Least time under a limit on blocking, or the like."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self, final
+
+import numpy as np
+
+from moldable.errors import ControlError
+from moldable.hull import Floats
+
+HOPELESS = 1e6
+"""Merit from which a policy breaks the limit: any that keeps it is better."""
+
+
+@final
+@dataclass(frozen=True)
+class Target:
+    """What to reach; exactly one of the three is given.
+
+    Attributes:
+        max_blocking: least mean execution time with at most this blocking.
+        blocked_job_price: least cost per arrival, (1 - blocking) x time + price x blocking.
+        max_time: least blocking with at most this mean execution time.
+        unit: the mean size, in which the price is counted.
+    """
+
+    max_blocking: float | None
+    blocked_job_price: float | None
+    max_time: float | None
+    unit: float
+
+    @classmethod
+    def of(
+        cls,
+        max_blocking: float | None,
+        blocked_job_price: float | None,
+        max_time: float | None,
+        unit: float,
+    ) -> Self:
+        """Check the request."""
+        given = {
+            "max_blocking": max_blocking,
+            "blocked_job_price": blocked_job_price,
+            "max_time": max_time,
+        }
+        named = [name for name, value in given.items() if value is not None]
+        if len(named) != 1:
+            raise ControlError(
+                f"give exactly one of {', '.join(given)}; got {' and '.join(named) or 'none'}"
+            )
+        value = given[named[0]]
+        most = 1.0 if named[0] == "max_blocking" else math.inf
+        if value is None or not 0.0 < value < most:
+            limits = "between 0 and 1" if most == 1.0 else "above 0 and finite"
+            raise ControlError(f"{named[0]}={value} must lie {limits}")
+        return cls(max_blocking, blocked_job_price, max_time, unit)
+
+    def merit(self, blocking: float, time: float) -> float:
+        """Return what is to be as small as possible."""
+        if self.max_blocking is not None:
+            over = math.log(max(blocking, 1e-300) / self.max_blocking)
+            return time if over <= 0.0 else HOPELESS + over
+        if self.max_time is not None:
+            return blocking if time <= self.max_time else HOPELESS + time / self.max_time
+        return self.cost(blocking, time)
+
+    def kept(self, blocking: float, time: float) -> bool:
+        """Is the limit kept, if there is one?"""
+        return self.merit(blocking, time) < HOPELESS
+
+    def cost(self, blocking: float, time: float) -> float:
+        """Return the cost per arrival at the price of a blocked job."""
+        price = 0.0 if self.blocked_job_price is None else self.blocked_job_price * self.unit
+        return (1.0 - blocking) * time + price * blocking
+
+    def along(self, knob: Floats, blocking: Floats, time: Floats) -> tuple[float, float] | None:
+        """Find where a knob that trades blocking for time is best; return it and its merit.
+
+        The figures are read between the given points; None if the limit is kept at none of them.
+        """
+        if self.max_blocking is not None:
+            logs = np.log(np.maximum(blocking, 1e-12))
+            return _crossing(knob, math.log(self.max_blocking) - logs, time)
+        if self.max_time is not None:
+            kept = _crossing(-knob[::-1], self.max_time - time[::-1], blocking[::-1])
+            return None if kept is None else (-kept[0], kept[1])
+        costs = np.array([self.cost(b, t) for b, t in zip(blocking, time, strict=True)])
+        return _lowest(knob, costs)
+
+
+def _crossing(knob: Floats, slack: Floats, merit: Floats) -> tuple[float, float] | None:
+    """Return the first point at which the slack, which grows with the knob, is not negative."""
+    kept = np.flatnonzero(slack >= 0.0)
+    if kept.size == 0:
+        return None
+    i = int(kept[0])
+    if i == 0:
+        return float(knob[0]), float(merit[0])
+    share = float(slack[i - 1] / (slack[i - 1] - slack[i]))
+    return (
+        float(knob[i - 1] + share * (knob[i] - knob[i - 1])),
+        float(merit[i - 1] + share * (merit[i] - merit[i - 1])),
+    )
+
+
+def _lowest(knob: Floats, costs: Floats) -> tuple[float, float]:
+    """Return the bottom of the parabola through the least cost and its neighbours."""
+    i = int(np.argmin(costs))
+    if 0 < i < costs.size - 1:
+        left, mid, right = costs[i - 1 : i + 2]
+        bend = left - 2.0 * mid + right
+        if bend > 0.0:
+            shift = 0.5 * float((left - right) / bend)
+            step = float(knob[i + 1] - knob[i])
+            return float(knob[i]) + shift * step, float(mid - 0.25 * (left - right) * shift)
+    return float(knob[i]), float(costs[i])

@@ -1,0 +1,70 @@
+"""How are many policies measured? Exactly one by one, or together on common random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Final, final
+
+from moldable.arrivals import Poisson
+from moldable.chain.exact import stationary_law
+from moldable.chain.pool import predicted_states
+from moldable.policies.policy_table import Policy
+from moldable.policies.price import PricePolicy
+from moldable.simulation.candidates import try_policies
+from moldable.system import build_system, mean_size
+from moldable.workload import Workload
+
+Pair = tuple[float, float]
+
+EXACT_STATES: Final = 12_000
+"""States up to which every trial is exact."""
+JOBS: Final = 100_000
+REPLICATIONS: Final = 4
+
+
+@final
+class Trials:
+    """Measures policies on one system.
+
+    Attributes:
+        exact: whether every figure is exact.
+        unit: the mean size.
+    """
+
+    def __init__(self, workload: Workload, servers: int, seed: int, threads: int | None) -> None:
+        self.workload, self.servers, self.seed, self.threads = workload, servers, seed, threads
+        # The most kinds occur where no width divides anything: a price visits them all.
+        system = build_system(workload, servers, PricePolicy.exponential(0.0, 2.0), Poisson())
+        self.unit = mean_size(system)
+        states = predicted_states(system)
+        self.exact = states is not None and states <= EXACT_STATES
+
+    def measure(self, policies: Sequence[Policy], number: int) -> list[Pair]:
+        """Return blocking and mean time of each policy; later rounds count more jobs."""
+        if self.exact:
+            answers = [
+                stationary_law(self.workload, self.servers, policy).performance()
+                for policy in policies
+            ]
+            return [(a.blocking.value, a.mean_execution_time.value) for a in answers]
+        found = try_policies(
+            self.workload,
+            self.servers,
+            policies,
+            jobs=JOBS * 2**number,
+            replications=REPLICATIONS,
+            seed=self.seed + number,
+            threads=self.threads,
+        )
+        return list(zip(found.blockings.tolist(), found.mean_times.tolist(), strict=True))
+
+    def prices(self, pairs: list[Pair], number: int) -> list[Pair]:
+        """Measure exponential prices."""
+        return self.measure([PricePolicy.exponential(*pair) for pair in pairs], number)
+
+    def table(self, pair: Pair) -> Hashable:
+        """Return what prices with the same decisions share."""
+        policy = PricePolicy.exponential(*pair)
+        pools = (self.servers,) * len(self.workload.classes)
+        rows = policy.tabulate(self.workload, pools).rows
+        return tuple(row.argmax(axis=1).tobytes() for row in rows)

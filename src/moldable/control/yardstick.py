@@ -1,0 +1,70 @@
+"""What would the true optimum reach under a target, where it can be had at once?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+
+from moldable.chain.states import count_states
+from moldable.control.constrained import least_blocking, least_time
+from moldable.control.optimal_control import optimal_control
+from moldable.control.targets import Target
+from moldable.sizes import Exponential
+from moldable.workload import Workload
+
+AT_ONCE: Final = 20_000
+"""States up to which the dynamic programme takes a few seconds."""
+CLOSE: Final = 1e-4
+
+
+@final
+@dataclass(frozen=True)
+class Best:
+    """What no policy can better.
+
+    Attributes:
+        blocking: of the optimum.
+        mean_execution_time: of its accepted jobs.
+        gap: how far above the true optimum it may be, as a share.
+    """
+
+    blocking: float
+    mean_execution_time: float
+    gap: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, ready for JSON."""
+        return {
+            "blocking": self.blocking,
+            "mean_execution_time": self.mean_execution_time,
+            "gap": self.gap,
+        }
+
+
+def at_once(workload: Workload, servers: int) -> bool:
+    """Is the dynamic programme small, and does it apply?"""
+    if not all(isinstance(job_class.size, Exponential) for job_class in workload.classes):
+        return False
+    widths = np.concatenate([c.speedup.up_to(servers).widths for c in workload.classes])
+    return count_states(widths, servers) <= AT_ONCE
+
+
+def best(workload: Workload, servers: int, target: Target) -> Best | None:
+    """Return the optimum under a target; None where it would take long or has no programme here."""
+    if not at_once(workload, servers) or target.max_time is not None:
+        return None
+    if target.max_blocking is not None:
+        found = least_time(workload, servers, target.max_blocking, tolerance=CLOSE)
+        return Best(found.blocking, found.mean_execution_time, found.gap)
+    assert target.blocked_job_price is not None  # noqa: S101 - one of the three is given
+    priced = optimal_control(workload, servers, target.blocked_job_price, tolerance=CLOSE)
+    return Best(priced.blocking, priced.mean_execution_time, priced.gap)
+
+
+def least_possible_blocking(workload: Workload, servers: int) -> float | None:
+    """Return the least blocking that any policy reaches; None where that is not known at once."""
+    if not at_once(workload, servers):
+        return None
+    return least_blocking(workload, servers, tolerance=CLOSE).blocking

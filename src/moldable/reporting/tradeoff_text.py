@@ -1,0 +1,47 @@
+"""How is a trade-off told to a person?"""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from moldable.control.families import Families
+from moldable.performance import Performance
+
+
+def show_tradeoff(console: Console, answer: Families) -> None:
+    """Print the best of every family at each price, then the two fixed policies."""
+    table = Table(
+        title="Blocking / mean execution time, by the price of a blocked job in mean sizes",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in ("price", "true optimum", "price policy", "q0, ell", "static", "design load"):
+        table.add_column(heading, justify="right")
+    for i, (own, static) in enumerate(zip(answer.price_policy, answer.static, strict=True)):
+        best = "-"
+        if answer.optimum is not None:
+            control = answer.optimum.controls[i]
+            best = f"{control.blocking:.4f} / {control.mean_execution_time:.4f}"
+        table.add_row(
+            f"{own.price:g}",
+            best,
+            _pair(own.performance),
+            ", ".join(f"{number:.3g}" for number in own.numbers),
+            _pair(static.performance),
+            f"{static.numbers[0]:.4g}",
+        )
+    console.print(table)
+    console.print(f"greedy(p*): {_pair(answer.greedy_p)}; greedy: {_pair(answer.greedy)}.")
+    if answer.optimum is None:
+        console.print(f"No true optimum: {answer.why_no_optimum}.")
+    else:
+        gap = max(control.gap for control in answer.optimum.controls)
+        console.print(f"The true optimum is known to within {100 * gap:.1g} % of its cost.")
+
+
+def _pair(answer: Performance) -> str:
+    return f"{answer.blocking.value:.4f} / {answer.mean_execution_time.value:.4f}"

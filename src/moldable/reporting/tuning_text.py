@@ -1,0 +1,40 @@
+"""How is a tuned policy told to a person?"""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from moldable.control.tuning import Tuned
+
+
+def show_tuned(console: Console, answer: Tuned) -> None:
+    """Print the decisions first, then what they come to beside other policies."""
+    console.print(f"Give each job, by idle servers: {answer.thresholds}.")
+    console.print(f"The price of a server is exp({answer.q0:.4g} - idle/{answer.ell:.4g}).")
+    console.print(_beside(answer))
+    console.print(
+        "The target is kept beyond doubt."
+        if answer.certified
+        else "The target is met, but not beyond the interval: not certified."
+    )
+
+
+def _beside(answer: Tuned) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("policy", no_wrap=True)
+    for heading in ("blocking", "mean execution time"):
+        table.add_column(heading, justify="right")
+    rows = [("price policy, tuned", answer.performance), ("greedy(p*)", answer.greedy_p)]
+    if answer.static is not None:
+        load = f"greedy(p*) for load {answer.static.design_load:.4g}"
+        rows.append((load, answer.static.performance))
+    for name, part in rows:
+        table.add_row(name, str(part.blocking), str(part.mean_execution_time))
+    if answer.static is None:
+        table.add_row("greedy(p*) for any load", "misses it", "")
+    if answer.optimum is not None:
+        best = answer.optimum
+        table.add_row("true optimum", f"{best.blocking:.6g}", f"{best.mean_execution_time:.6g}")
+    return table

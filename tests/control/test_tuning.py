@@ -1,0 +1,142 @@
+"""Tuned prices reach their targets, and say so only when it is sure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from moldable import (
+    JobClass,
+    MoldableError,
+    PricePolicy,
+    SpeedUp,
+    Workload,
+    evaluate,
+    greedy_p,
+    tune,
+)
+from moldable.control.search import Search
+from moldable.control.targets import Target
+
+CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+SMALL = Workload.single(CURVE, 0.8, 16)
+
+
+def cost(answer, price):
+    blocking, time = answer.blocking.value, answer.mean_execution_time.value
+    return (1 - blocking) * time + price * blocking
+
+
+def test_a_price_on_blocked_jobs_is_met_within_a_per_cent_of_the_true_optimum():
+    tuned = tune(SMALL, 16, blocked_job_price=4.0, seed=1)
+    best = tuned.optimum
+    least = (1 - best.blocking) * best.mean_execution_time + 4.0 * best.blocking
+    own = cost(tuned.performance, 4.0)
+    assert least * (1 - 1e-9) <= own <= 1.01 * least
+    assert own <= cost(tuned.static.performance, 4.0)
+    assert own < cost(tuned.greedy_p, 4.0)
+    assert tuned.certified
+
+
+def test_a_limit_on_blocking_is_kept_and_beats_the_static_family():
+    tuned = tune(SMALL, 16, max_blocking=0.12, seed=1)
+    assert tuned.performance.blocking.value <= 0.12
+    assert tuned.certified
+    assert tuned.performance.method == "chain"
+    time = tuned.performance.mean_execution_time.value
+    assert tuned.optimum.mean_execution_time * (1 - 1e-6) <= time
+    assert time < tuned.static.performance.mean_execution_time.value
+    again = evaluate(SMALL, 16, PricePolicy.exponential(tuned.q0, tuned.ell))
+    assert again.blocking == tuned.performance.blocking
+
+
+def test_a_limit_on_time_is_kept():
+    tuned = tune(SMALL, 16, max_time=0.7, seed=1)
+    assert tuned.performance.mean_execution_time.value <= 0.7
+    assert tuned.performance.blocking.value < tuned.static.performance.blocking.value
+
+
+def test_two_classes_share_one_price():
+    pair = Workload((JobClass("a", 4.0, SpeedUp([1, 1.8])), JobClass("b", 2.0, SpeedUp.linear(2))))
+    tuned = tune(pair, 10, blocked_job_price=4.0, seed=1)
+    best = tuned.optimum
+    least = (1 - best.blocking) * best.mean_execution_time + 4.0 * best.blocking
+    assert cost(tuned.performance, 4.0) <= 1.02 * least
+    assert "a: " in tuned.thresholds or "a" in tuned.thresholds
+
+
+def test_large_clusters_are_tuned_by_simulation_and_certified_by_the_interval():
+    workload = Workload.single(CURVE, 0.8, 1000)
+    tuned = tune(workload, 1000, max_blocking=0.03, precision=0.05, seed=2)
+    assert tuned.performance.method == "simulate"
+    assert tuned.performance.blocking.interval[1] <= 0.03
+    assert tuned.certified
+    assert tuned.optimum is None
+    # The paper's scheme at its own load blocks more and is slower at the same blocking.
+    assert tuned.greedy_p.blocking.value > 0.03
+    static = tuned.static.performance.mean_execution_time.value
+    assert tuned.performance.mean_execution_time.value < static
+
+
+def test_the_result_is_ready_for_json():
+    answer = tune(SMALL, 16, max_blocking=0.12, seed=1).to_dict()
+    keys = {
+        "q0",
+        "ell",
+        "thresholds",
+        "blocking",
+        "blocking_interval",
+        "mean_execution_time",
+        "mean_execution_time_interval",
+        "greedy_p",
+        "static",
+        "optimum",
+        "certified",
+    }
+    assert keys <= set(answer)
+    assert set(answer["greedy_p"]) == {"blocking", "mean_execution_time"}
+    assert set(answer["static"]) == {"design_load", "blocking", "mean_execution_time"}
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({}, "exactly one"),
+        ({"max_blocking": 0.1, "max_time": 1.0}, "exactly one"),
+        ({"max_blocking": 0.0}, "between 0 and 1"),
+        ({"blocked_job_price": -4.0}, "above 0"),
+        ({"max_time": float("nan")}, "above 0"),
+        ({"max_blocking": 0.001}, "the least blocking of any policy on 16 servers is"),
+        ({"max_time": 0.1}, "not reached in this family"),
+    ],
+)
+def test_targets_that_are_none_or_out_of_reach_are_refused(target, message):
+    with pytest.raises(MoldableError, match=message):
+        tune(SMALL, 16, seed=1, **target)
+
+
+def test_reserved_classes_have_no_common_price():
+    reserved = Workload((JobClass("a", 4.0, CURVE), JobClass("b", 4.0, CURVE)), "reserved")
+    with pytest.raises(MoldableError, match="share a pool"):
+        tune(reserved, 16, max_blocking=0.1)
+
+
+def bowl(pairs, _):
+    """Blocking falls with q0; time is least at log ell = 1 for any q0."""
+    return [
+        (float(np.exp(-2 - q0)), float(0.5 + 0.1 * q0 + 0.05 * (np.log(ell) - 1) ** 2))
+        for q0, ell in pairs
+    ]
+
+
+def test_the_search_finds_the_bottom_of_a_known_bowl():
+    target = Target.of(0.01, None, None, 1.0)
+    q0, ell = Search(bowl, target, lambda pair: pair).run(0.0, 20.0, rounds=8)
+    assert np.exp(-2 - q0) == pytest.approx(0.01, rel=0.05)
+    assert np.log(ell) == pytest.approx(1.0, abs=0.1)
+
+
+def test_the_static_family_is_what_its_design_load_says():
+    tuned = tune(SMALL, 16, max_blocking=0.2, seed=1)
+    again = evaluate(SMALL, 16, greedy_p(SMALL, 16, tuned.static.design_load))
+    assert again.blocking.value == tuned.static.performance.blocking.value <= 0.2

@@ -1,0 +1,115 @@
+"""The best of all policies: against HiGHS, and the figures it gives for the sub-linear curve."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from moldable import SpeedUp, Workload, evaluate, greedy_p
+from moldable.control.constrained import least_blocking
+from moldable.control.optimal_control import OptimalControl, optimal_control
+from moldable.control.tradeoff import tradeoff
+from naive.optimal_control import NaiveControl
+from naive.random_systems import random_workload
+from verification.verdict import Verdict
+
+SUBLINEAR = SpeedUp((1.0, 1.8, 2.5, 3.0, 3.4))
+SYSTEMS = 60
+PUBLISHED = {4.0: (0.0325, 0.595), 8.0: (0.0161, 0.673)}
+"""Blocking and time at n = 64, load 0.8, by price; known to the digits given."""
+STATIC_EXCESS = {2.0: 0.031, 4.0: 0.127, 8.0: 0.235, 16.0: 0.185}
+"""Cost of the best static shares above the optimum at n = 40, load 0.8, by price.
+
+Design loads in steps of 0.02; steps of 0.01 take 0.5 percentage points off at price 4.
+"""
+
+
+def experiments() -> Iterator[Verdict]:
+    """Compare the optimum with the linear programme, then with figures found by other programs."""
+    yield _against_highs()
+    yield _least_blocking_against_highs()
+    for servers in (30, 40, 64):
+        yield from _curves(servers)
+    yield from _static_family()
+
+
+def _against_highs() -> Verdict:
+    worst = 0.0
+    for seed in range(SYSTEMS):
+        rng = np.random.default_rng(seed)
+        workload, servers = _random_system(rng, seed)
+        price = float(rng.uniform(0.1, 50.0))
+        found = optimal_control(workload, servers, price, tolerance=1e-9)
+        exact = NaiveControl(workload, servers).least_cost(price)
+        worst = max(worst, abs(found.cost / exact - 1.0))
+    what = f"least cost of {SYSTEMS} random systems of 1 to 3 classes, n <= 10, against HiGHS"
+    return Verdict(what, worst, 1e-7)
+
+
+def _least_blocking_against_highs() -> Verdict:
+    worst = 0.0
+    for seed in range(SYSTEMS // 2):
+        rng = np.random.default_rng(1000 + seed)
+        workload, servers = _random_system(rng, seed)
+        found = least_blocking(workload, servers, tolerance=1e-8)
+        exact = NaiveControl(workload, servers).least_cost(np.inf, only_blocking=True)
+        worst = max(worst, abs(found.blocking - exact))
+    return Verdict(f"least blocking of {SYSTEMS // 2} random systems against HiGHS", worst, 1e-7)
+
+
+def _random_system(rng: np.random.Generator, seed: int) -> tuple[Workload, int]:
+    servers = int(rng.integers(4, 11))
+    classes = 1 + seed % 3
+    most_widths = (5, 3, 2)[classes - 1]
+    return random_workload(rng, servers, classes=classes, most_widths=most_widths), servers
+
+
+def _curves(servers: int) -> Iterator[Verdict]:
+    for load in (0.7, 0.8, 0.9):
+        begun = time.perf_counter()
+        curve = tradeoff(Workload.single(SUBLINEAR, load, servers), servers)
+        seconds = time.perf_counter() - begun
+        gap = max(control.gap for control in curve.controls)
+        what = (
+            f"largest gap over {len(curve.controls)} prices, n = {servers}, load {load}, "
+            f"{curve.controls[0].states:,} states, {seconds:.1f} s"
+        )
+        yield Verdict(what, gap, 1e-3)
+        if (servers, load) == (64, 0.8):
+            known = [control for control in curve.controls if control.price in PUBLISHED]
+            yield from map(_as_published, known)
+
+
+def _as_published(control: OptimalControl) -> Verdict:
+    blocking, mean = PUBLISHED[control.price]
+    # In units of the last digit given.
+    off_blocking = abs(control.blocking - blocking) / 1e-4
+    off_mean = abs(control.mean_execution_time - mean) / 1e-3
+    what = (
+        f"n = 64, price {control.price:g}: blocking {control.blocking:.5f}, time "
+        f"{control.mean_execution_time:.4f}; units of the last known digit off {blocking}, {mean}"
+    )
+    return Verdict(what, max(off_blocking, off_mean), 0.5)
+
+
+def _static_family() -> Iterator[Verdict]:
+    """The best static shares, found by scanning design loads, cost far more than the optimum."""
+    servers = 40
+    workload = Workload.single(SUBLINEAR, 0.8, servers)
+    points = []
+    for design_load in np.linspace(0.7, 1.0, 16).tolist():
+        policy = greedy_p(workload, servers, design_load)
+        result = evaluate(workload, servers, policy, method="chain")
+        blocking = result.blocking.value
+        points.append((blocking, (1.0 - blocking) * result.mean_execution_time.value))
+    lost, spent = np.array(points).T
+    for control in tradeoff(workload, servers, STATIC_EXCESS).controls:
+        excess = float((spent + control.price * lost).min()) / control.cost - 1.0
+        expected = STATIC_EXCESS[control.price]
+        what = (
+            f"n = 40, price {control.price:g}: static shares cost {100 * excess:.1f} % more than "
+            f"the optimum; difference from {100 * expected:.1f} %"
+        )
+        yield Verdict(what, abs(excess - expected), 0.0006)
