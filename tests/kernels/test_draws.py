@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import gamma as scipy_gamma
-from scipy.stats import kstest, triang
+from scipy.stats import beta, kstest, triang, weibull_min
 
 from moldable import (
     Deterministic,
@@ -116,10 +116,18 @@ def test_walked_phases_follow_their_law(law):
 
 
 def test_laws_without_a_kernel_of_their_own_are_drawn_by_themselves():
-    bent = FromScipy(triang(0.3))
-    assert drawn_laws([WALK, bent]) is None
-    sizes = draw_sizes(bent, np.random.default_rng(8), 1000)
-    assert np.array_equal(sizes, bent.sample(np.random.default_rng(8), 1000))
+    steep = FromScipy(weibull_min(0.02))
+    assert drawn_laws([WALK, steep]) is None
+    sizes = draw_sizes(steep, np.random.default_rng(8), 1000)
+    assert np.array_equal(sizes, steep.sample(np.random.default_rng(8), 1000))
+
+
+@pytest.mark.parametrize("law", [FromScipy(triang(0.3)), FromScipy(beta(0.5, 0.5))], ids=str)
+def test_kinked_and_steeply_ending_laws_are_looked_up_too(law):
+    sizes = draw_sizes(law, np.random.default_rng(8), 100_000)
+    assert not np.array_equal(sizes, law.sample(np.random.default_rng(8), 100_000))
+    assert kstest(sizes, law.cdf).pvalue > 1e-4
+    assert kstest(sizes * 1.02, law.cdf).pvalue < 1e-4
 
 
 def test_scripted_labels_get_sizes_of_their_class(plain):

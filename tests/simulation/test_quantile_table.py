@@ -94,9 +94,7 @@ def test_scripted_numbers_find_their_cells():
     [
         PhaseType([0.9, 0.1], [[-1000.0, 0.0], [0.0, -1.0]]),
         Hyperexponential(1e8),
-        FromScipy(stats.triang(0.3)),
         FromScipy(stats.weibull_min(0.02)),
-        FromScipy(stats.beta(0.5, 0.5)),
     ],
     ids=str,
 )

@@ -352,7 +352,7 @@ def test_classes_that_can_never_run_are_refused():
     workload = Workload((JobClass("wide", 1.0, SpeedUp({8: 6.0})),))
     with pytest.raises(MoldableError, match="class 'wide': its narrowest width is 8"):
         simulate(workload, 4)
-    with pytest.raises(MoldableError, match="servers=0"):
+    with pytest.raises(MoldableError, match="servers 0 must be at least 1"):
         simulate(workload, 0)
 
 

@@ -4,8 +4,8 @@ With E standard exponential, g(E) follows the law whose quantiles are g(e) = F^-
 g is tabulated as cubic pieces with the right values and slopes at their ends. Every octave of e,
 from one power of two to the next, has equally many equal cells, so that the leading bits of e are
 the number of its cell; numbers below the first octave, of probability 2^-36, go into the first
-cell. A table is handed out only if the distribution function of what it draws is right to 1e-10,
-and its tail to 1e-5 of itself; no simulation could tell.
+cell. A table is handed out only if the distribution function of what it draws is right to 1e-10
+(1e-7 where a density has a kink), and its tail to 1e-5 of itself; no simulation could tell.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from moldable.hull import Floats
 
 OCTAVES: Final = (-36, 6)
 """Powers of two where the grid begins and ends; numpy draws no exponential number beyond 45."""
-LEADING_BITS: Final = (6, 7, 8)
-"""Bits of the mantissa that tell cells apart; the fewest that are enough are taken."""
+GRIDS: Final = ((6, 1e-10), (7, 1e-10), (8, 1e-10), (10, 1e-7))
+"""Bits of the mantissa that tell cells apart, and the most error of the distribution function; the
+first that is right is taken. The last is for densities with a kink, which no cubic follows."""
 MANTISSA: Final = 52
-TOLERANCE: Final = 1e-10
-"""Most error of the distribution function."""
 TAIL: Final = 1e-5
 """Most error of the tail relative to itself, as far as rounding lets it be seen."""
 ROUNDING: Final = 1e-15
+GRAIN: Final = 4e-16
 NOISE: Final = 1e-14
 """Rounding errors of a survival function, some of them added up."""
 CLOSE: Final = 1e-9
@@ -55,13 +55,13 @@ def quantile_table(law: Smooth) -> Floats | None:
     number of the first cell; then come four coefficients for each cell, constant first.
     """
     with np.errstate(all="ignore"):  # what is not finite is refused
-        for bits in LEADING_BITS:
+        for bits, tolerance in GRIDS:
             knots = _knots(bits)
             sizes = _quantiles(law, knots)
             if sizes is None:
                 return None
             pieces = _pieces(knots, sizes, np.exp(-knots) / law.density(sizes))
-            if _right(law, knots, pieces):
+            if _right(law, knots, pieces, tolerance):
                 first = (knots[:1].view(np.int64) >> (MANTISSA - bits)).astype(np.float64)
                 return np.concatenate(([MANTISSA - bits], first, pieces.ravel()))
     return None
@@ -114,10 +114,13 @@ def _pieces(knots: Floats, values: Floats, slopes: Floats) -> Floats:
     )
 
 
-def _right(law: Smooth, knots: Floats, pieces: Floats) -> bool:
+def _right(law: Smooth, knots: Floats, pieces: Floats, tolerance: float) -> bool:
     powers = BETWEEN ** np.arange(4)[:, None]
     sizes = pieces @ powers
     wanted = np.exp(-(knots[:-1, None] + np.diff(knots)[:, None] * BETWEEN))
     error = np.abs(law.survival(sizes) - wanted)
+    # Where a law ends steeply, neighbouring doubles are this far apart: no draw could be closer.
+    grain = law.survival(sizes * (1.0 - GRAIN)) - law.survival(sizes * (1.0 + GRAIN))
+    allowed = np.clip(TAIL * wanted, ROUNDING, tolerance) + grain
     # Anything that is not a number fails the comparison.
-    return bool(np.all(error <= np.clip(TAIL * wanted, ROUNDING, TOLERANCE)) and sizes.min() >= 0.0)
+    return bool(np.all(error <= allowed) and sizes.min() >= 0.0)
