@@ -139,3 +139,23 @@ def test_an_interrupt_keeps_finished_cells(tmp_path):
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "go on with --resume" in said
+
+
+def test_another_programs_folder_is_left_alone_whatever_is_asked(run, tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "precious.txt").write_text("mine")
+    (tmp_path / "manifest.json").write_text('{"name": "another program"}')
+    for option in ((), ("--overwrite",), ("--resume",)):
+        result = run("reproduce", "errata", "--scale", "tiny", "--out", str(tmp_path), *option)
+        assert result.returncode == 2
+        assert "was not written by moldable reproduce" in result.stderr
+    assert (tmp_path / "results" / "precious.txt").read_text() == "mine"
+
+
+def test_a_start_that_failed_does_not_stand_in_the_way(run, tmp_path):
+    out = str(tmp_path / "run")
+    failed = run("reproduce", "errata", "--scale", "tiny", "--out", out, "--dask", "localhost:1")
+    assert failed.returncode == 2
+    assert "localhost:1" in failed.stderr
+    again = run("reproduce", "errata", "--scale", "tiny", "--out", out)
+    assert again.returncode == 0, again.stderr

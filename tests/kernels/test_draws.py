@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import gamma as scipy_gamma
 from scipy.stats import beta, kstest, triang, weibull_min
+from scipy.stats import gamma as scipy_gamma
 
 from moldable import (
     Deterministic,

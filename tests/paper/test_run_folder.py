@@ -156,6 +156,45 @@ def test_a_full_disk_is_named_and_finished_cells_are_kept(tmp_path, monkeypatch)
     assert computed == ["a/one", "a/two", "a/two"]
 
 
+def test_a_folder_that_takes_nothing_at_the_start_has_no_cells_to_keep(tmp_path, monkeypatch):
+    def refused(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "write_bytes", refused)
+    with pytest.raises(MoldableError, match=r"permission denied; .*choose another --out") as error:
+        RunFolder.create(tmp_path / "out", PARAMETERS)
+    assert "kept" not in str(error.value)
+
+
+def test_a_run_without_finished_cells_is_begun_anew(tmp_path):
+    RunFolder.create(tmp_path, PARAMETERS)
+    other = {"scale": "tiny", "seed": 2}
+    assert RunFolder.create(tmp_path, other).manifest["parameters"] == other
+
+
+def test_another_programs_folder_is_not_cleared_even_if_told(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"name": "web app"}')
+    for name in ("results", "figures"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "p.txt").write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(MoldableError, match="was not written by moldable"):
+            RunFolder.create(tmp_path, PARAMETERS, overwrite=overwrite)
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 3
+
+
+def test_resuming_with_other_code_is_refused_unless_the_run_kept_no_fingerprint(tmp_path):
+    RunFolder.create(tmp_path, PARAMETERS).keep("a/one", {}, seconds=0.1, arrivals=5)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["versions"]["source"] = "0123456789ab"
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(MoldableError, match="source 0123456789ab, not "):
+        RunFolder.resume(tmp_path, PARAMETERS)
+    del manifest["versions"]["source"]
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    assert RunFolder.resume(tmp_path, PARAMETERS).has("a/one")
+
+
 def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(MoldableError, match="choose"):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from scipy.stats import norm, t
 
 from moldable import Estimate
-from moldable.paper.verdict import ALLOWED, Measured, Verdict, deviation, judge
+from moldable.paper.verdict import ALLOWED, Measured, Verdict, deviation, judge, stretched
 
 ROUNDING = 0.5e-4
 RIGHT = Measured(0.99375)
@@ -66,3 +67,15 @@ def test_numbers_are_written_with_the_digits_their_error_supports():
     assert Measured(-0.0178, 0.0026).percent == "-1.78 ± 0.26 %"
     assert Measured(0.0046).percent == "+0.4600 %"
     assert str(Measured(0.5, math.inf)) == "0.5000"
+
+
+def test_errors_known_from_few_runs_are_allowed_what_is_equally_rare():
+    few = Measured.of_runs([0.0, 1.0] * 4)
+    many = Measured(few.value, few.standard_error)
+    apart = few.value + 5.0 * few.standard_error
+    assert deviation(apart, 0.0, many, 0.0) == pytest.approx(5.0)
+    # Student's law with 7 degrees of freedom goes as far as 8.5 as rarely as the normal beyond 4.
+    assert deviation(apart, 0.0, few, 0.0) == pytest.approx(5.0 / stretched(8))
+    assert t(7).sf(4.0 * stretched(8)) == pytest.approx(norm.sf(4.0), rel=1e-6)
+    assert 1.0 < stretched(100) < 1.06
+    assert stretched(1) == math.inf

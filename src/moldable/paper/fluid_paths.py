@@ -147,9 +147,10 @@ def drawings(results: Results) -> list[Drawing]:
         ),
         Drawing(
             "fluid-distance",
-            "Left: the farthest that a path strays from the fluid equations within 3 mean sizes, "
-            "mean and 95 % interval. Right: from a cluster full of width-1 jobs the equations "
-            "(dashed) ask for more servers than there are; no cluster follows them.",
+            "greedy(p*), sub-linear curve, load 0.8. Left: the farthest that a path strays from "
+            "the fluid equations within 3 mean sizes, mean and 95 % interval. Right: from a "
+            "cluster full of width-1 jobs the equations (dashed) ask for more servers than there "
+            "are; no cluster follows them.",
             partial(
                 fluid_figure.draw_distance,
                 parts={**within, BEYOND.words: beyond},

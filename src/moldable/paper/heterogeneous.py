@@ -193,7 +193,8 @@ def drawings(results: Results) -> list[Drawing]:
             "heterogeneous",
             "Blocking and mean execution time of every class as the cluster grows, on reserved "
             "servers (solid, filled) and in one pool (dashed, open), with 95 % intervals; dotted: "
-            "the optimum of problem (Q).",
+            "the optimum for reserved servers, problem (Q). In one pool all classes are blocked "
+            "alike, so their curves of blocking coincide.",
             partial(heterogeneous_figure.draw, found=_found(results)),
             size=(9.2, 7.2),
         )

@@ -72,7 +72,7 @@ def _legend(axes: Axes, names: list[str]) -> list[Line2D]:
     ways = [
         axes.plot([], [], "ko-", label="reserved servers, greedy(p*)")[0],
         axes.plot([], [], "ko--", mfc="white", label="one pool, greedy(p*)")[0],
-        axes.plot([], [], "k:", label="optimum of (Q)")[0],
+        axes.plot([], [], "k:", label="optimum for reserved servers")[0],
     ]
     # The legend fills column by column.
     return [line for pair in zip_longest(classes, ways) for line in pair if line is not None]

@@ -49,12 +49,17 @@ def drawings(results: Results) -> list[Drawing]:
     return [
         Drawing(
             "insensitivity",
-            "Blocking under six laws of job sizes, relative to exponential ones, in four systems. "
+            "Blocking of greedy(p*) under six laws of job sizes, relative to exponential ones, in "
+            f"four systems: {_systems()}. "
             "Bars are two standard errors; points without a bar are exact.",
             partial(draw, differences={s: differences(results, s) for s in SYSTEMS}),
             size=SIZE,
         )
     ]
+
+
+def _systems() -> str:
+    return "; ".join(f"{s.words} ({s.curve} curve, load {s.load:g})" for s in SYSTEMS)
 
 
 def report(results: Results) -> str:

@@ -25,7 +25,9 @@ def page(every: list[Series], figure: Drawing) -> str:
                 "fitted to the larger half of the sizes; beside it is the exponent of Theorem 2. "
                 "The theorem asks for alpha > 0; its exponent at alpha = 0 is put beside the "
                 "mean-field regime. Distance is E||x - y*|| in jobs per server, and the gap in "
-                "time |E[D] - D*| in mean sizes, where D* belongs to the load of each n."
+                "time |E[D] - D*| in mean sizes, where D* belongs to the load of each n. The sizes "
+                "with one width are no multiples of 5: at multiples every job that is admitted "
+                "gets width 5, and the gap in time is exactly 0."
             ),
             figure.link,
             "## Slopes",

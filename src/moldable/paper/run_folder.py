@@ -15,6 +15,7 @@ Every file is written under another name and then renamed, so a file that is the
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -57,9 +58,10 @@ class RunFolder:
     def create(cls, path: Path, parameters: Parameters, *, overwrite: bool = False) -> RunFolder:
         """Begin a run; a folder that holds another run's results must be given up explicitly."""
         if (path / MANIFEST).exists():
-            if not overwrite:
+            begun = _manifest(path)  # refuses another program's folder, whatever was asked for
+            if not overwrite and next((path / "cells").rglob("*.json"), None) is not None:
                 raise ResultsError(
-                    f"{path} holds the results of a run ({_in_words(_manifest(path))}); add "
+                    f"{path} holds the results of a run ({_in_words(begun)}); add "
                     f"--resume to go on with it, --overwrite to give it up, or choose another --out"
                 )
             _clear(path)
@@ -157,10 +159,17 @@ class RunFolder:
                 unfinished.unlink(missing_ok=True)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise ResultsError(
-                f"{target} cannot be written: {reason}; finished cells are kept: make room or "
-                f"choose a folder that can be written, then go on with --resume"
-            ) from None
+            raise ResultsError(f"{target} cannot be written: {reason}; {self._advice}") from None
+
+    @property
+    def _advice(self) -> str:
+        """What to do when a file cannot be written: a run without cells has nothing to keep."""
+        if not self._timings:
+            return "make room there, or choose another --out"
+        return (
+            "finished cells are kept: make room or choose a folder that can be written, then go "
+            "on with --resume"
+        )
 
     def _cell(self, key: str) -> Path:
         return self.path / "cells" / f"{key}.json"
@@ -172,13 +181,35 @@ def _fresh_manifest(parameters: Parameters) -> dict[str, Any]:
         "versions": {
             "python": platform.python_version(),
             **{package: version(package) for package in PACKAGES},
+            "source": _source(),
         },
         "machines": [_machine()],
     }
 
 
 def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_processor()}"
+
+
+def _processor() -> str:
+    """Return the processor's name, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    name = named[0] if named else platform.processor()
+    return f" ({name})" if name else ""
+
+
+def _source() -> str:
+    """Return a fingerprint of the package: cells of one run must come from one code."""
+    home = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for file in sorted(home.rglob("*.py")):
+        digest.update(file.relative_to(home).as_posix().encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -196,7 +227,9 @@ def _differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         f"{name} {begun[part].get(name)}, not {now[part].get(name)}"
         for part in ("parameters", "versions")
         for name in dict.fromkeys([*begun[part], *now[part]])
+        # Runs from before fingerprints were kept have none to compare.
         if begun[part].get(name) != now[part].get(name)
+        and not (name == "source" and name not in begun[part])
     ]
 
 

@@ -52,7 +52,7 @@ class Size:
 
 
 SIZES: Final = {
-    Scale.TINY: Size(100, 4, 20_000, 8, 10_000),
+    Scale.TINY: Size(100, 8, 20_000, 8, 10_000),
     Scale.QUICK: Size(TABLE_SERVERS, 8, TABLE_ARRIVALS, 48, 200_000),
     Scale.FULL: Size(TABLE_SERVERS, TABLE_RUNS, TABLE_ARRIVALS, 1000, 250_000),
 }

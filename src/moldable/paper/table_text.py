@@ -10,7 +10,7 @@ from moldable.paper import markdown
 from moldable.paper.settings import LAWS, METRICS, SETTINGS, TABLE_RUNS
 from moldable.paper.table_cells import Size
 from moldable.paper.table_compared import Compared
-from moldable.paper.verdict import ALLOWED, Verdict
+from moldable.paper.verdict import ALLOWED, Verdict, stretched
 
 NAMES: Final = {"mean_execution_time": "Mean execution time", "blocking": "Blocking probability"}
 
@@ -24,7 +24,8 @@ execution times of jobs that finished before the last arrival; ± is one standar
 
 A printed number *agrees* if it is within its rounding (half a unit of the fourth decimal) and
 {allowed:g} combined standard errors of ours done right. The paper does not state its errors; those
-of {paper_runs} runs are estimated from the spread of ours."""
+of {paper_runs} runs are estimated from the spread of ours, and as that is known from {runs} runs
+only, {stretched:.2f} times the allowance is equally rare (Student's law)."""
 
 _WHY: Final = """\
 ## Why the paper's method is off
@@ -57,6 +58,7 @@ def report(compared: list[Compared], size: Size, horizon: float) -> str:
         counted=size.counted,
         allowed=ALLOWED,
         paper_runs=TABLE_RUNS,
+        stretched=stretched(size.runs),
     )
     parts = [method]
     for metric in METRICS:
@@ -114,8 +116,9 @@ def findings(compared: list[Compared], size: Size) -> list[str]:
     furthest = f"{NAMES[worst.metric].lower()} with {worst.law} sizes ({worst.setting.words})"
     by_method = (
         f"By the paper's own method ({size.runs} runs of {size.arrivals:,} arrivals) {reached} of "
-        f"{len(compared)} agree; the furthest, {furthest}, is {worst.method_deviation:.1f} "
-        f"standard errors beyond rounding."
+        f"{len(compared)} agree; the furthest, {furthest}, takes "
+        f"{worst.method_deviation:.1f} of the {ALLOWED:g} standard errors allowed beyond rounding "
+        f"(Student's law)."
     )
     check = (
         f"Where an exact answer is known, our simulations from equilibrium meet it within "

@@ -2,7 +2,8 @@
 
 A printed number may differ by its rounding and by chance: by its own, which the paper does not
 state and which is estimated by ours under the paper's method, and by that of the number it is
-compared to. Both chances together are allowed four standard errors.
+compared to. Both chances together are allowed four standard errors, or what is as rare when the
+standard error itself is known from a few runs only.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 
 from moldable.performance import Estimate
 
+MANY: Final = 10**6
+"""From so many runs on, a standard error counts as known."""
 ALLOWED: Final = 4.0
 """How many standard errors chance is allowed: one in sixteen thousand goes further."""
 _NORMAL_95: Final = 1.959963984540054
@@ -35,16 +38,17 @@ class Verdict(StrEnum):
 @final
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A number and its standard error, which is 0 if it is exact."""
+    """A number, its standard error (0 if it is exact), and the runs that is known from."""
 
     value: float
     standard_error: float = 0.0
+    runs: int = MANY
 
     @classmethod
     def of_runs(cls, values: Sequence[float]) -> Self:
         """Return the mean of independent runs."""
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.inf
-        return cls(float(np.mean(values)), spread / math.sqrt(len(values)))
+        return cls(float(np.mean(values)), spread / math.sqrt(len(values)), len(values))
 
     @classmethod
     def of_estimate(cls, estimate: Estimate) -> Self:
@@ -76,10 +80,26 @@ def _with_error(value: float, error: float, least: int, exact: int) -> str:
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
-def deviation(printed: float, printed_error: float, ours: Measured, rounding: float) -> float:
-    """Return by how many combined standard errors a printed number differs beyond its rounding."""
+def stretched(runs: int) -> float:
+    """Return how many times wider the allowance is if errors are known from so many runs only."""
+    from scipy.special import ndtr, stdtrit
+
+    if runs < 2:  # noqa: PLR2004 - one run has no spread
+        return math.inf
+    if runs >= MANY:
+        return 1.0
+    return float(stdtrit(runs - 1, ndtr(ALLOWED))) / ALLOWED
+
+
+def deviation(
+    printed: float, printed_error: float, ours: Measured, rounding: float, runs: int = MANY
+) -> float:
+    """Return by how many combined standard errors a printed number differs beyond its rounding.
+
+    Errors that are known from a few runs count for as much as is equally rare for many.
+    """
     apart = max(abs(printed - ours.value) - rounding, 0.0)
-    combined = math.hypot(printed_error, ours.standard_error)
+    combined = math.hypot(printed_error, ours.standard_error) * stretched(min(runs, ours.runs))
     if apart == 0.0:
         return 0.0
     return apart / combined if combined > 0.0 else math.inf
@@ -97,7 +117,7 @@ def judge(
         right: ours without its bias.
         rounding: half a unit of the last printed digit.
     """
-    if deviation(printed, printed_error, right, rounding) <= ALLOWED:
+    if deviation(printed, printed_error, right, rounding, by_method.runs) <= ALLOWED:
         return Verdict.AGREES
     if deviation(printed, printed_error, by_method, rounding) <= ALLOWED:
         return Verdict.BY_METHOD
