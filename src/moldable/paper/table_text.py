@@ -24,8 +24,9 @@ execution times of jobs that finished before the last arrival; ± is one standar
 
 A printed number *agrees* if it is within its rounding (half a unit of the fourth decimal) and
 {allowed:g} combined standard errors of ours done right. The paper does not state its errors; those
-of {paper_runs} runs are estimated from the spread of ours, and as that is known from {runs} runs
-only, {stretched:.2f} times the allowance is equally rare (Student's law)."""
+of {paper_runs} runs are estimated from the spread of ours. As that is known from {runs} runs only,
+{stretched:.2f} times as much is allowed, which chance exceeds as rarely as {allowed:g} standard
+errors that are known (Student's law)."""
 
 _WHY: Final = """\
 ## Why the paper's method is off
