@@ -56,6 +56,10 @@ class Script:
 @pytest.fixture
 def plain(monkeypatch):
     """Return the draws without compilation, and without it in what they call."""
+    # What is compiled must be so before, or it would find the plain functions in its place.
+    rng, one = np.random.Generator(np.random.SFC64(0)), drawn_laws([Exponential()])
+    memory = (np.empty(1), np.empty(1), NO_LABELS, np.empty(1))
+    draws.draw_block(rng, *memory, 0.0, 1.0, NO_CHOICE, one)
     for name in ("look_up", "draw_phases", "draw_sizes", "draw_by_class"):
         monkeypatch.setattr(draws, name, getattr(draws, name).py_func)
     return draws.draw_block.py_func
