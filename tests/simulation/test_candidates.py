@@ -1,0 +1,54 @@
+"""Many policies at once: each lane follows its own table, and all meet the same chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from moldable import Deterministic, Greedy, JobClass, SpeedUp, Workload, evaluate, greedy_p
+from moldable.errors import SimulationError
+from moldable.simulation.candidates import try_policies
+
+CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+WORKLOAD = Workload.single(CURVE, 0.8, 40)
+# Different widths, different tables, more of them than lanes in a set.
+POLICIES = [greedy_p(WORKLOAD, 40, load) for load in np.linspace(0.5, 0.95, 36)] + [Greedy()]
+SIZE = {"jobs": 40_000, "replications": 16, "seed": 3}
+
+
+def test_every_policy_meets_its_exact_answer_and_a_wrong_one_would_be_seen():
+    trials = try_policies(WORKLOAD, 40, POLICIES, **SIZE)
+    for i in (0, 9, 18, 27, 36):
+        exact = evaluate(WORKLOAD, 40, POLICIES[i]).blocking.value
+        seen = trials.blocking(i)
+        error = seen.half_width / 2.13  # Student's 95 % with 15 degrees of freedom
+        assert abs(seen.value - exact) < 4 * error
+        assert abs(seen.value - 1.1 * exact) > 4 * error
+    assert trials.blockings[36] == pytest.approx(trials.blocking(36).value)
+
+
+def test_what_stands_beside_a_policy_does_not_change_its_numbers():
+    together = try_policies(WORKLOAD, 40, POLICIES[:3], **SIZE)
+    again = try_policies(WORKLOAD, 40, [*POLICIES[:3], *POLICIES[:3]], threads=1, **SIZE)
+    assert np.array_equal(together.blocked, again.blocked[:3])
+    assert np.array_equal(again.blocked[:3], again.blocked[3:])
+
+
+def test_neighbours_share_their_luck():
+    trials = try_policies(WORKLOAD, 40, [POLICIES[20], POLICIES[21]], **SIZE)
+    one, other = (part / all_ for part, all_ in zip(trials.blocked, trials.arrived, strict=True))
+    assert np.corrcoef(one, other)[0, 1] > 0.7
+
+
+def test_sizes_without_phases_are_tried_in_the_ring():
+    fixed = Workload((JobClass("jobs", 32.0, SpeedUp.linear(4), size=Deterministic()),))
+    trials = try_policies(fixed, 40, [Greedy()], jobs=20_000, replications=8, seed=1)
+    exact = evaluate(fixed, 40, Greedy()).blocking.value
+    seen = trials.blocking(0)
+    assert abs(seen.value - exact) < 4 * seen.half_width / 2.36
+
+
+def test_classes_with_servers_of_their_own_are_refused():
+    reserved = Workload((JobClass("a", 4.0, CURVE), JobClass("b", 4.0, CURVE)), "reserved")
+    with pytest.raises(SimulationError, match="own servers"):
+        try_policies(reserved, 40, [Greedy()], **SIZE)
