@@ -48,9 +48,12 @@ def lanes_after(system, blocks, function, lanes=8, seeds=None):
     return model, buffer, seeds, sums
 
 
-@pytest.mark.parametrize(
+each_system = pytest.mark.parametrize(
     ("workload", "policy"), [s[1:] for s in systems()], ids=[s[0] for s in systems()]
 )
+
+
+@each_system
 def test_every_lane_walks_the_path_of_the_naive_twin(workload, policy):
     system = build_system(workload, 20, policy, Poisson())
     blocks = 60
@@ -76,11 +79,13 @@ def test_every_lane_walks_the_path_of_the_naive_twin(workload, policy):
         assert granted.sum() > 20
 
 
-def test_the_same_numbers_come_out_with_the_jit_off():
-    system = build_system(Workload((JobClass("a", 16.0, PAPER),)), 20, None, Poisson())
-    compiled = lanes_after(system, 4, kernel.count_chain)[1]
-    interpreted = lanes_after(system, 4, kernel.count_chain.py_func)[1]
+@each_system
+def test_the_same_numbers_come_out_with_the_jit_off(workload, policy):
+    system = build_system(workload, 20, policy, Poisson())
+    _, compiled, _, sums = lanes_after(system, 4, kernel.count_chain)
+    _, interpreted, _, plain_sums = lanes_after(system, 4, kernel.count_chain.py_func)
     assert compiled.tobytes() == interpreted.tobytes()
+    assert sums.tobytes() == plain_sums.tobytes()
 
 
 def test_scripted_draws_take_the_planned_path():

@@ -5,66 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernels.control_case import SYSTEMS, ControlCase
 from moldable import JobClass, SpeedUp, Workload
-from moldable.control.problem import control_problem
-from moldable.kernels.policy_chain import policy_inflow, recurrent
-from moldable.kernels.value_iteration import improve, outflow, policy_values, sweep_down, sweep_up
-from naive.optimal_control import NaiveControl
 
-ONE = Workload((JobClass("jobs", 4.0, SpeedUp((1.0, 1.8, 2.5, 3.0))),))
-TWO = Workload(
+STIFF = Workload(
     (
-        JobClass("wide", 1.3, SpeedUp({2: 1.9, 3: 2.2, 6: 4.0}), mean_size=2.0),
-        JobClass("narrow", 2.0, SpeedUp({1: 1.0, 3: 3.3})),
+        JobClass("slow", 1.0, SpeedUp({1: 1.0, 2: 1.3}), mean_size=100.0),
+        JobClass("fast", 1.0, SpeedUp({1: 1.0, 3: 3.3})),
     )
 )
-
-
-class Case:
-    """A system, random values, and the decisions that are best for them, in both spellings."""
-
-    def __init__(self, workload, servers, seed):
-        self.problem = control_problem(workload, servers)
-        self.naive = NaiveControl(workload, servers)
-        problem, naive = self.problem, self.naive
-        pairs = list(zip(problem.owner.tolist(), problem.widths.tolist(), strict=True))
-        self.kind_of = [pairs.index((j, width)) for j, width, _ in naive.kinds]
-        columns = [tuple(column) for column in problem.jobs().T.tolist()]
-        self.order = [
-            columns.index(tuple(state[self.kind_of.index(k)] for k in range(len(pairs))))
-            for state in naive.states
-        ]
-        self.price = 3.0
-        self.values = np.random.default_rng(seed).random(problem.states)
-        self.decisions = np.full((len(workload.classes), problem.states), -1, dtype=np.int8)
-        self.target = np.empty(self.decisions.shape, dtype=np.int32)
-        self.bounds = self.improve(0.0)
-        self.lines = (problem.start, problem.counts, problem.before)
-        self.fixed = (*self.lines, problem.rates, problem.arrivals, self.target)
-        best, self.changes = naive.improved(
-            {state: self.values[i] for state, i in zip(naive.states, self.order, strict=True)},
-            self.price,
-        )
-        self.best = best
-        rates = np.empty((problem.states, problem.states))
-        rates[np.ix_(self.order, self.order)] = naive.generator(best)
-        self.generator = rates
-        # The equations that policy evaluation solves.
-        self.matrix = -rates
-        self.matrix[:, 0] += 1.0
-
-    def improve(self, keep):
-        p = self.problem
-        blocked = np.full(len(p.workload.classes), self.price * p.mean_size)
-        return improve(
-            self.values, p.start, p.counts, p.before, p.after, p.room, p.rates, p.times,
-            *p.members, p.arrivals, blocked, keep, self.decisions, self.target,
-        )  # fmt: skip
-
-
-@pytest.fixture(params=[(ONE, 7, 1), (ONE, 4, 2), (TWO, 9, 3), (TWO, 6, 4)], ids=str)
-def case(request):
-    return Case(*request.param)
 
 
 def test_states_stand_in_the_order_of_their_lines(case):
@@ -103,54 +52,92 @@ def test_decisions_stay_when_others_are_hardly_better(case):
 
 def test_the_outflow_is_the_matrix_times_the_values(case):
     found = np.empty(case.problem.states)
-    outflow(case.values, *case.fixed, found)
+    case.kernels.value_iteration.outflow(case.values, *case.fixed, found)
     assert found == pytest.approx(case.matrix @ case.values, rel=1e-12)
 
 
-@pytest.mark.parametrize(("sweep", "part"), [(sweep_up, np.tril), (sweep_down, np.triu)])
+@pytest.mark.parametrize(("sweep", "part"), [("sweep_up", np.tril), ("sweep_down", np.triu)])
 def test_sweeps_solve_their_triangle(case, sweep, part):
     found = np.empty(case.problem.states)
-    sweep(case.values, *case.fixed, found)
+    getattr(case.kernels.value_iteration, sweep)(case.values, *case.fixed, found)
     # The empty state's column below the diagonal is left to the solver.
     triangle = part(-case.generator)
     triangle[0, 0] += 1.0
     assert triangle @ found == pytest.approx(case.values, rel=1e-11)
 
 
+def valued(case, values, cost, accuracy, steps):
+    """Run the solver on a copy: (values, steps done, share of the residual left)."""
+    values = values.copy()
+    done, left = case.kernels.value_iteration.policy_values(
+        values, cost, *case.fixed, accuracy, steps
+    )
+    return values, done, left
+
+
+def residual(case, values, cost):
+    return np.linalg.norm(cost - case.matrix @ values)
+
+
 def test_policy_values_solve_the_equations(case):
     cost = np.random.default_rng(9).random(case.problem.states)
-    values = np.zeros(case.problem.states)
-    _, left = policy_values(values, cost, *case.fixed, 1e-13, 200)
+    values, _, left = valued(case, np.zeros(case.problem.states), cost, 1e-13, 200)
     assert left < 1e-12
     assert values == pytest.approx(np.linalg.solve(case.matrix, cost), rel=1e-9)
 
 
+def test_policy_values_stop_as_soon_as_they_are_good_enough(case):
+    cost = np.random.default_rng(9).random(case.problem.states)
+    values, done, left = valued(case, case.values, cost, 1e-3, 200)
+    begun = residual(case, case.values, cost)
+    assert left <= 1e-3
+    assert residual(case, values, cost) == pytest.approx(left * begun, rel=1e-6)
+    one_less = valued(case, case.values, cost, 1e-3, done - 1)
+    assert one_less[1] == done - 1
+    assert one_less[2] > 1e-3
+
+
+def test_policy_values_never_end_worse_than_they_were(kernels):
+    """Where jobs of one class stay a hundred times longer, the residual rises before it falls."""
+    case = ControlCase(kernels, STIFF, 5, 1)
+    cost = np.random.default_rng(9).random(case.problem.states)
+    begun = residual(case, case.values, cost)
+    values, done, left = valued(case, case.values, cost, 1e-9, 3)
+    assert (done, left) == (3, 1.0)
+    assert np.array_equal(values, case.values)
+    values, done, left = valued(case, case.values, cost, 1e-9, 10)
+    assert done == 10
+    assert left < 0.5
+    assert residual(case, values, cost) == pytest.approx(left * begun, rel=1e-6)
+
+
 def test_policy_values_without_steps_stay(case):
-    values = case.values.copy()
-    done, left = policy_values(values, case.values, *case.fixed, 1e-9, 0)
+    values, done, left = valued(case, case.values, case.values, 1e-9, 0)
     assert (done, left) == (0, 1.0)
     assert np.array_equal(values, case.values)
 
 
-def test_the_chain_holds_exactly_the_states_the_empty_one_leads_to(case):
-    p = case.problem
-    place, waiting = (np.empty(p.states, dtype=np.int32) for _ in range(2))
-    met = recurrent(*case.lines, case.target, place, waiting)
-    reach = np.zeros(p.states, dtype=bool)
-    reach[0] = True
-    for _ in range(p.states):
-        reach |= (case.generator[reach] > 0.0).any(axis=0)
-    assert np.array_equal(place >= 0, reach)
-    assert np.array_equal(place[reach], np.arange(met))
-    row, out = np.empty(met + 1, dtype=np.int32), np.empty(met)
-    source, rate = np.empty(2 * met * p.widths.size, np.int32), np.empty(2 * met * p.widths.size)
-    choices = (p.after, p.room, p.rates, p.arrivals, p.owner)
-    used = policy_inflow(*case.lines, *choices, case.decisions, place, row, source, rate, out)
-    dense = np.zeros((met, met))
-    for state in range(met):
-        for entry in range(row[state], row[state + 1]):
-            dense[source[entry], state] += rate[entry]
-    assert row[-1] == used
-    among = case.generator[np.ix_(reach, reach)]
-    assert dense == pytest.approx(among - np.diag(np.diag(among)), rel=1e-12)
-    assert out == pytest.approx(-np.diag(among), rel=1e-12)
+def test_policy_values_that_are_right_already_stay(case):
+    cost = np.empty(case.problem.states)
+    case.kernels.value_iteration.outflow(case.values, *case.fixed, cost)
+    values, done, left = valued(case, case.values, cost, 0.0, 50)
+    assert (done, left) == (0, 0.0)
+    assert np.array_equal(values, case.values)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_same_digits_come_out_with_the_jit_off(both_ways, system):
+    compiled, plain = (digits(ControlCase(kernels, *system)) for kernels in both_ways)
+    assert compiled == plain
+
+
+def digits(case):
+    """Return all that the kernels write for a system, to the last bit."""
+    cost = np.random.default_rng(9).random(case.problem.states)
+    written = [case.decisions, case.target, case.bounds]
+    for name in ("outflow", "sweep_up", "sweep_down"):
+        found = np.empty(case.problem.states)
+        getattr(case.kernels.value_iteration, name)(case.values, *case.fixed, found)
+        written.append(found)
+    written += valued(case, case.values, cost, 1e-10, 100)
+    return [np.asarray(part).tobytes() for part in written]

@@ -62,6 +62,12 @@ def chances(policy: Policy, job_class, idle):
 
 def solve(workload: Workload, servers: int, policy: Policy, most_states: int = 10_000) -> Dense:
     """Return the stationary law of classes that share servers."""
+    states, rates = all_rates(workload, servers, policy, most_states)
+    return _sums(workload, servers, policy, dict(zip(states, _eliminate(rates), strict=True)))
+
+
+def all_rates(workload: Workload, servers: int, policy: Policy, most_states: int = 10_000):
+    """Return the states that the empty system leads to, and the rates from each (row) to each."""
     steps = _walk(workload, servers, policy, most_states)
     states = list(steps)
     place = {state: k for k, state in enumerate(states)}
@@ -69,7 +75,7 @@ def solve(workload: Workload, servers: int, policy: Policy, most_states: int = 1
     for state, targets in steps.items():
         for target, rate in targets:
             rates[place[state], place[target]] += rate
-    return _sums(workload, servers, policy, dict(zip(states, _eliminate(rates), strict=True)))
+    return states, rates
 
 
 def _walk(workload, servers, policy, most_states):

@@ -1,0 +1,48 @@
+"""Kernels as they run, and the very same lines as plain Python."""
+
+from __future__ import annotations
+
+import importlib.util
+from types import SimpleNamespace
+
+import numba
+import pytest
+
+from kernels.control_case import SYSTEMS, ControlCase
+from moldable.kernels import policy_chain, state_space, value_iteration
+
+COMPILED = SimpleNamespace(
+    policy_chain=policy_chain, state_space=state_space, value_iteration=value_iteration
+)
+
+
+def _interpreted(module):
+    """Load a second copy of a module, in which nothing is compiled.
+
+    A copy rather than the module with its helpers swapped: a kernel that is compiled while they
+    are would stay in the cache that way.
+    """
+    spec = importlib.util.spec_from_file_location(module.__name__, module.__file__)
+    copy = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numba.config, "DISABLE_JIT", 1)
+        spec.loader.exec_module(copy)
+    return copy
+
+
+@pytest.fixture(scope="session")
+def both_ways():
+    """All kernels, compiled and as plain Python."""
+    plain = {name: _interpreted(module) for name, module in vars(COMPILED).items()}
+    return COMPILED, SimpleNamespace(**plain)
+
+
+@pytest.fixture(params=[0, 1], ids=["compiled", "plain"])
+def kernels(request, both_ways):
+    return both_ways[request.param]
+
+
+@pytest.fixture(params=SYSTEMS)
+def case(request, kernels):
+    """A system of optimal control, whose decisions these kernels made."""
+    return ControlCase(kernels, *request.param)
