@@ -25,6 +25,7 @@ from moldable import (
 from moldable.chain.closed_forms import erlang_b, occupied_slots
 from moldable.chain.equi import equi_performance, jobs_present
 from moldable.chain.exact import stationary_law
+from moldable.errors import ChainError
 from naive import equi as naive_equi
 from naive.erlang import erlang_b as naive_erlang_b
 
@@ -242,3 +243,18 @@ def test_equi_leaves_servers_idle_that_nobody_can_use():
     """One job at a time in effect; a width of 5 does not fit on 3 servers, so it runs on one."""
     found = equi_performance(Workload((JobClass("jobs", 1e-6, SpeedUp({1: 1.0, 5: 5.0})),)), 3)
     assert found.busy_fraction == pytest.approx(1e-6 / 3, rel=1e-5)
+
+
+def test_equi_refuses_jobs_that_could_never_run():
+    workload = Workload((JobClass("jobs", 1.0, SpeedUp({5: 5.0, 8: 6.0})),))
+    with pytest.raises(ChainError, match="'jobs': its narrowest width is 5, but there are 4"):
+        jobs_present(workload, 4)
+
+
+def test_a_law_of_equi_that_is_not_stationary_fails_its_own_check(monkeypatch):
+    workload = Workload.single(SUB_LINEAR, 0.9, 12)
+    law = jobs_present(workload, 12)
+    wrong = law * (1.0 + 1e-6 * np.arange(13))
+    monkeypatch.setattr("moldable.chain.equi.jobs_present", lambda *_: wrong / wrong.sum())
+    with pytest.raises(ChainError, match="fails rate conservation"):
+        equi_performance(workload, 12)

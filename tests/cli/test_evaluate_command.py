@@ -56,6 +56,23 @@ def test_every_policy_can_be_named(run, tmp_path):
     assert "Erlang" in run("evaluate", *rigid).stdout
 
 
+@pytest.mark.parametrize("asked", [("evaluate",), ("compare", "--policies", "greedy,fixed:1")])
+def test_what_a_simulation_could_not_see_is_noted_once_beside_the_answer(run, tmp_path, asked):
+    classes = (("common", 30.0), ("rare", 1e-12))
+    text = "".join(
+        f'[[class]]\nname = "{name}"\narrival_rate = {rate}\nspeedup = [1, 2]\n'
+        for name, rate in classes
+    )
+    path = tmp_path / "classes.toml"
+    path.write_text(text)
+    system = ("--workload", str(path), "--servers", "40")
+    rough = ("--method", "simulate", "--precision", "0.3", "--seed", "1")
+    result = run(*asked, *system, *rough, "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)
+    assert result.stderr.count("note: no job of class 'rare' arrived") == 1
+
+
 def test_policies_side_by_side_are_marked(run):
     result = run("compare", *PAPER, "--policies", "greedy-p,fixed-strict:5,greedy,equi")
     assert result.returncode == 0, result.stderr

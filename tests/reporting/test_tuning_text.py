@@ -1,0 +1,56 @@
+"""What a person reads of a tuned policy."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from moldable import PricePolicy
+from moldable.control.static_family import Static
+from moldable.control.tuning import Tuned
+from moldable.control.yardstick import Best
+from moldable.performance import Estimate
+from moldable.reporting.tuning_text import show_tuned
+from reporting.answers import performing
+
+TUNED = Tuned(
+    q0=1.23456,
+    ell=4.56789,
+    policy=PricePolicy.exponential(1.23456, 4.56789),
+    thresholds="1 server from 1 idle",
+    performance=performing(Estimate(0.0312, (0.0311, 0.0313)), 0.71),
+    greedy_p=performing(Estimate.exact(0.125), 0.625),
+    static=Static(0.87654, performing(Estimate.exact(0.0625), 0.75)),
+    optimum=Best(0.03, 0.7, 1e-5),
+    certified=True,
+)
+
+
+def test_decisions_come_first_then_every_rival_with_its_figures(shown):
+    found = shown(show_tuned, TUNED)
+    assert found[0] == "Give each job, by idle servers: 1 server from 1 idle."
+    assert found[1] == "The price of a server is exp(1.235 - idle/4.568)."
+    rows = [
+        "price policy, tuned 0.03120 ± 0.00010 0.71",
+        "greedy(p*) 0.125 0.625",
+        "greedy(p*) for load 0.8765 0.0625 0.75",
+        "true optimum 0.03 0.7",
+    ]
+    assert [line for line in found if line in rows] == rows
+    assert found[-1] == "The target is kept beyond doubt."
+
+
+def test_a_family_that_misses_the_target_has_no_figures(shown):
+    found = shown(show_tuned, dataclasses.replace(TUNED, static=None))
+    assert "greedy(p*) for any load misses it" in found
+    assert not any("for load" in line for line in found)
+
+
+def test_an_optimum_that_is_not_known_is_not_mentioned(shown):
+    assert not any(
+        "optimum" in line for line in shown(show_tuned, dataclasses.replace(TUNED, optimum=None))
+    )
+
+
+def test_a_target_that_is_only_met_on_average_is_not_called_certain(shown):
+    found = shown(show_tuned, dataclasses.replace(TUNED, certified=False))
+    assert found[-1] == "The target is met, but not beyond the interval: not certified."
