@@ -111,6 +111,15 @@ def test_policy_values_never_end_worse_than_they_were(kernels):
     assert residual(case, values, cost) == pytest.approx(left * begun, rel=1e-6)
 
 
+def test_policy_values_are_kept_when_half_a_step_is_the_answer(kernels):
+    """On one server the sweeps alone solve the equations; all numbers here are exact in binary."""
+    case = ControlCase(kernels, Workload((JobClass("jobs", 1.0, SpeedUp([1.0])),)), 1, 1)
+    cost = np.array([1.0, 3.0])
+    values, done, left = valued(case, np.zeros(2), cost, 1e-9, 50)
+    assert (done, left) == (1, 0.0)
+    assert values == pytest.approx(np.linalg.solve(case.matrix, cost), rel=1e-15)
+
+
 def test_policy_values_without_steps_stay(case):
     values, done, left = valued(case, case.values, case.values, 1e-9, 0)
     assert (done, left) == (0, 1.0)

@@ -233,9 +233,8 @@ def policy_values(
         _swept(residual, start, counts, before, rates, arrivals, target, smooth, rest, fix)
         outflow(smooth, start, counts, before, rates, arrivals, target, image)
         weight = _dot(image, image)
-        if weight == 0.0:
-            break
-        omega = _dot(image, residual) / weight
+        # Without a residual left to smooth, the half step was the whole answer: keep it.
+        omega = _dot(image, residual) / weight if weight > 0.0 else 0.0
         for i in range(states):
             values[i] += omega * smooth[i]
             residual[i] -= omega * image[i]
