@@ -131,7 +131,7 @@ def bowl(pairs, _):
 
 def test_the_search_finds_the_bottom_of_a_known_bowl():
     target = Target.of(0.01, None, None, 1.0)
-    q0, ell = Search(bowl, target, lambda pair: pair).run(0.0, 20.0, rounds=8)
+    q0, ell = Search(bowl, target, lambda pair: pair).run(20.0)
     assert np.exp(-2 - q0) == pytest.approx(0.01, rel=0.05)
     assert np.log(ell) == pytest.approx(1.0, abs=0.1)
 

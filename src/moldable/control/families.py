@@ -171,7 +171,7 @@ def _best_prices(
 
 def _measured(trials: Trials, pairs: list[Pair], number: int) -> dict[Pair, Pair]:
     """Measure every different table once."""
-    distinct = {trials.table(pair): pair for pair in pairs}
+    distinct = {trials.price_table(pair): pair for pair in pairs}
     measured = trials.prices(list(distinct.values()), number)
     return dict(zip(distinct.values(), measured, strict=True))
 

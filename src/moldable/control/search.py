@@ -1,9 +1,10 @@
-"""Where among two-number prices is the best one? A grid that narrows around its best point.
+"""Where among two-number prices is the best one?
 
-A higher q0 means narrower jobs, less blocking and more time. While the grid is wide, the best q0
-for each ell is read off between its points; once it is narrow, from smooth surfaces fitted to all
-of them, which averages much of the noise away. On few servers neighbouring prices are the same
-table: it is measured once.
+A higher q0 means narrower jobs, less blocking and more time. How much, depends on ell: the price of
+a large one is nearly constant, so that a small step of q0 moves everything. So every ell keeps a
+bracket of its own in q0, laid around its best point ever closer; the ells close in once each has
+settled. At last, smooth surfaces are fitted to all points near the best, which averages much of the
+noise away. On few servers neighbouring prices are the same table: it is measured once.
 """
 
 from __future__ import annotations
@@ -22,17 +23,41 @@ from moldable.hull import Floats
 Measure = Callable[[list[Pair], int], list[Pair]]
 """Takes (q0, ell) pairs and the number of the round; returns their blocking and mean time."""
 
-ACROSS, ELLS = 16, 4
+ACROSS, ELLS = 8, 8
 """Values of q0 for each value of ell: 64 prices, two full sets of lanes."""
-ROUNDS: Final = 5
-FITTED_FROM: Final = 2
-NARROWER: Final = 0.5
-SPAN_Q, SPAN_ELL = 3.5, math.log(5.0)
-MOST_Q: Final = 14.0
-FINE: Final = 81
-FEWEST_POINTS: Final = 12
+STRETCHES: Final = math.log(8.0)
+"""How far the first ells reach, either way."""
+SETTLING: Final = 4
+"""Rounds in which each ell finds its q0; two more look closely around the best ell."""
+LOWEST_Q: Final = -4.0
+HIGHEST_Q: Final = 8.0
+DEEP: Final = 12.0
+"""Square roots of n that may have to stay idle: the price there is still that of q0 = 0."""
+EASED: Final = 1.02
+FINE: Final = 41
 SEEN: Final = 1e-9
 """Blocking below which nothing was seen."""
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """What is known of one ell: where its best q0 lies, and how good that is."""
+
+    log_ell: float
+    low: float
+    high: float
+    merit: float = math.inf
+
+    @property
+    def middle(self) -> float:
+        """The best q0 so far."""
+        return 0.5 * (self.low + self.high)
+
+    def wider(self, factor: float) -> Row:
+        """Return the row with a bracket that many times as wide."""
+        half = 0.5 * factor * (self.high - self.low)
+        return Row(self.log_ell, self.middle - half, self.middle + half, self.merit)
 
 
 @final
@@ -52,43 +77,76 @@ class Search:
     key: Callable[[Pair], Hashable]
     tried: dict[Hashable, tuple[Pair, Pair]] = field(default_factory=dict)
 
-    def run(self, q0: float, ell: float, *, rounds: int = ROUNDS, repeat: bool = False) -> Pair:
-        """Narrow down from a first guess; return the best (q0, ell).
+    def run(self, ell: float, *, repeat: bool = False) -> Pair:
+        """Narrow down from a first guess of ell; return the best (q0, ell).
 
         Args:
-            q0: the guess.
-            ell: the guess.
-            rounds: how often the grid is laid.
+            ell: the guess; the square root of the servers is a good one.
             repeat: whether prices are measured anew in each round, as noisy ones should be.
         """
-        span = np.array([SPAN_Q, SPAN_ELL])
-        centre = np.array([q0, math.log(ell)])
-        for number in range(rounds):
-            points = _grid(centre, span)
-            figures = self._figures(points, number, repeat=repeat)
-            found = self._fitted(points, figures) if number >= FITTED_FROM else None
-            found = self._between(points, figures) if found is None else found
-            if found is None:  # nothing in sight keeps the limit: look where prices are higher
-                centre = np.array([min(centre[0] + span[0], MOST_Q), centre[1]])
-                continue
-            inside = np.abs(found - centre) < 0.95 * span
-            centre, span = found, np.where(inside, NARROWER * span, span)
-        return float(centre[0]), math.exp(float(centre[1]))
+        rows = [
+            Row(log, LOWEST_Q, max(HIGHEST_Q, DEEP * ell / math.exp(log)))
+            for log in (math.log(ell) + np.linspace(-STRETCHES, STRETCHES, ELLS)).tolist()
+        ]
+        for number in range(SETTLING):
+            rows = self._laid(rows, number, repeat=repeat)[0]
+        rows = self._laid(_closer(rows), SETTLING, repeat=repeat)[0]
+        # The last brackets keep their width: in narrower ones noise would hide the slopes.
+        rows = [row.wider(0.5 * (ACROSS - 1)) for row in rows]
+        found, _, figures = self._laid(rows, SETTLING + 1, repeat=repeat)
+        q0, log_ell = self._fitted(rows, figures) or _best(found)
+        return q0, math.exp(log_ell)
 
-    def polish(self, q0: float, ell: float, number: int) -> Pair:
-        """Measure the different tables near a price and return the best price of all tried."""
+    def polish(self, q0: float, ell: float, number: int) -> None:
+        """Measure the different tables near a price."""
         near = [
-            np.array([q0 + shift, math.log(ell) + stretch])
+            (q0 + shift, math.log(ell) + stretch)
             for stretch in np.linspace(-0.7, 0.7, 15)
             for shift in np.linspace(-0.6, 0.6, 13)
         ]
         self._figures(np.array(near), number, repeat=False)
-        return self.best_tried(1)[0]
 
-    def best_tried(self, count: int) -> list[Pair]:
-        """Return the best prices that were tried, each with decisions of its own."""
-        ranked = sorted(self.tried.values(), key=lambda entry: self.target.merit(*entry[1]))
-        return [pair for pair, _ in ranked[:count]]
+    def best_tried(self, count: int, shortlist: int, number: int) -> list[Pair]:
+        """Return the best of all prices tried, after the best of them are measured once more.
+
+        Half of these may break the limit a little: noise may have put them there.
+        """
+        short = self._ranked(self.target)[: shortlist // 2]
+        short += self._ranked(self.target.eased(EASED))[: shortlist // 2]
+        short = list(dict.fromkeys(short))
+        figures = self.measure(short, number)
+        again = sorted(zip(short, figures, strict=True), key=lambda e: self.target.merit(*e[1]))
+        return [pair for pair, _ in again[:count]]
+
+    def _ranked(self, target: Target) -> list[Pair]:
+        """Return all prices tried, the best first."""
+        entries = sorted(self.tried.values(), key=lambda entry: target.merit(*entry[1]))
+        return [pair for pair, _ in entries]
+
+    def _laid(
+        self, rows: list[Row], number: int, *, repeat: bool
+    ) -> tuple[list[Row], Floats, Floats]:
+        """Lay points across every bracket and draw the brackets closer around the best."""
+        points = np.array(
+            [(q, row.log_ell) for row in rows for q in np.linspace(row.low, row.high, ACROSS)]
+        )
+        figures = self._figures(points, number, repeat=repeat)
+        parts = (slice(i * ACROSS, (i + 1) * ACROSS) for i in range(len(rows)))
+        found = [
+            self._bracketed(row, points[part, 0], figures[part])
+            for row, part in zip(rows, parts, strict=True)
+        ]
+        return found, points, figures
+
+    def _bracketed(self, row: Row, q0s: Floats, figures: Floats) -> Row:
+        """Return the row with a bracket of one step either way around its best point."""
+        step = float(q0s[1] - q0s[0])
+        at = self.target.along(q0s, figures[:, 0], figures[:, 1])
+        if at is None:  # the limit is kept nowhere here: look where it is broken least
+            merits = [self.target.merit(*pair) for pair in figures]
+            nearest = float(q0s[int(np.argmin(merits))])
+            return Row(row.log_ell, nearest - step, nearest + step, min(merits))
+        return Row(row.log_ell, at[0] - step, at[0] + step, at[1])
 
     def _figures(self, points: Floats, number: int, *, repeat: bool) -> Floats:
         """Return blocking and mean time of each point, measuring no table twice in a round."""
@@ -105,52 +163,54 @@ class Search:
                 self.tried[key] = (pair, figures)
         return np.array([self.tried[key][1] for key in keys])
 
-    def _between(self, points: Floats, figures: Floats) -> Floats | None:
-        """Read the best point off between those of the grid."""
-        found = []
-        for row in range(ELLS):
-            part = slice(row * ACROSS, (row + 1) * ACROSS)
-            at = self.target.along(points[part, 0], figures[part, 0], figures[part, 1])
-            if at is not None:
-                found.append((at[1], at[0], float(points[part, 1][0])))
-        return np.array(min(found)[1:]) if found else None
+    def _fitted(self, rows: list[Row], figures: Floats) -> Pair | None:
+        """Find the best point of quadratic surfaces through the figures, if they can be fitted.
 
-    def _fitted(self, points: Floats, figures: Floats) -> Floats | None:
-        """Find the best point of quadratic surfaces through the figures, if they can be fitted."""
+        Both figures are smooth in the place within a row's bracket and the row's place among all.
+        """
         seen = figures[:, 0] > SEEN
-        if np.count_nonzero(seen) < FEWEST_POINTS:
+        across, along = np.linspace(-1.0, 1.0, ACROSS), np.linspace(-1.0, 1.0, ELLS)
+        places = _quadratic(np.tile(across, ELLS), np.repeat(along, ACROSS))
+        if np.linalg.matrix_rank(places[seen]) < places.shape[1]:
             return None
-        low, high = points.min(axis=0), points.max(axis=0)
-        fine = np.array(
-            [
-                (q, log)
-                for q in np.linspace(low[0], high[0], FINE)
-                for log in np.linspace(low[1], high[1], FINE)
-            ]
-        )
-        scaled = (2.0 * points - low - high) / (high - low)
-        logs = np.log(np.maximum(figures, SEEN))
-        there = _quadratic((2.0 * fine - low - high) / (high - low))
-        blocking, time = (
-            np.exp(there @ np.linalg.lstsq(_quadratic(scaled[seen]), logs[seen, k], rcond=None)[0])
-            for k in (0, 1)
-        )
-        merits = [self.target.merit(b, t) for b, t in zip(blocking, time, strict=True)]
-        best = int(np.argmin(merits))
-        return fine[best] if self.target.kept(blocking[best], time[best]) else None
+        logs = np.log(figures[seen])
+        fits = np.linalg.lstsq(places[seen], logs, rcond=None)[0]
+        fine = np.linspace(-1.0, 1.0, FINE)
+        best: tuple[float, float, float] | None = None
+        for v in fine.tolist():
+            blocking, time = np.exp(_quadratic(fine, np.full(FINE, v)) @ fits).T
+            at = self.target.along(fine, blocking, time)
+            if at is not None and (best is None or at[1] < best[0]):
+                best = at[1], at[0], v
+        return None if best is None else _point(rows, best[1], best[2])
 
 
-def _grid(centre: Floats, span: Floats) -> Floats:
-    across, ells = np.linspace(-1.0, 1.0, ACROSS), np.linspace(-1.0, 1.0, ELLS)
-    return np.array(
-        [
-            (min(centre[0] + span[0] * x, MOST_Q), centre[1] + span[1] * y)
-            for y in ells
-            for x in across
-        ]
-    )
+def _point(rows: list[Row], u: float, v: float) -> Pair:
+    """Return q0 and log ell at a place in the brackets, each from -1 to 1."""
+    along = np.linspace(-1.0, 1.0, len(rows))
+    table = np.array([(row.middle, 0.5 * (row.high - row.low), row.log_ell) for row in rows])
+    middle, half, log_ell = (float(np.interp(v, along, column)) for column in table.T)
+    return middle + u * half, log_ell
 
 
-def _quadratic(points: Floats) -> Floats:
-    x, y = points.T
+def _best(rows: list[Row]) -> Pair:
+    row = min(rows, key=lambda row: row.merit)
+    return row.middle, row.log_ell
+
+
+def _closer(rows: list[Row]) -> list[Row]:
+    """Return as many rows between the neighbours of the best one, brackets read between them."""
+    logs, merits = (np.array([getattr(row, name) for row in rows]) for name in ("log_ell", "merit"))
+    best = int(np.argmin(merits))
+    low, high = logs[max(best - 1, 0)], logs[min(best + 1, logs.size - 1)]
+    width = max(row.high - row.low for row in rows[max(best - 1, 0) : best + 2])
+    middles = np.array([row.middle for row in rows])
+    return [
+        Row(log, middle - 0.5 * width, middle + 0.5 * width)
+        for log in np.linspace(low, high, ELLS)
+        for middle in [float(np.interp(log, logs, middles))]
+    ]
+
+
+def _quadratic(x: Floats, y: Floats) -> Floats:
     return np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)

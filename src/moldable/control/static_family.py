@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
 
-from moldable.control.targets import Target
+from moldable.control.judge import Judge, Knob
 from moldable.control.trials import Trials
 from moldable.hull import Floats
 from moldable.performance import Performance
@@ -16,7 +16,10 @@ from moldable.policies.greedy import greedy_p
 from moldable.policies.policy_table import Policy
 
 LOADS: Final = 32
-ROUNDS: Final = 3
+COARSE, FINE = 2, 4
+"""Rounds whose number of jobs the two looks take."""
+SMALL: Final = 0.02
+"""Square roots of n by which a design load is shifted, in servers' worth of it, to see a slope."""
 
 
 @final
@@ -33,24 +36,27 @@ class Static:
     performance: Performance
 
 
-def best_static(
-    target: Target, trials: Trials, evaluate: Callable[[Policy], Performance]
-) -> Static | None:
-    """Scan design loads, ever closer around the best."""
-    workload, servers = trials.workload, trials.servers
+def best_static(trials: Trials, judge: Judge) -> Static | None:
+    """Return the best design load under the judge's target; None if none was found to keep it."""
+    workload, servers, target = trials.workload, trials.servers, judge.target
     least, *_, most = design_loads(trials, LOADS).tolist()
-    low, high, best = least, most, None
-    for number in range(ROUNDS):
+
+    def build(load: float) -> Policy:
+        return greedy_p(workload, servers, min(max(load, least), most))
+
+    def best(low: float, high: float, number: int) -> float | None:
         loads = np.linspace(low, high, LOADS)
-        figures = trials.measure([greedy_p(workload, servers, x) for x in loads], number + 1)
-        merits = [target.merit(*pair) for pair in figures]
-        i = int(np.argmin(merits))
-        best = float(loads[i]) if target.kept(*figures[i]) else None
-        step = float(loads[1] - loads[0])
-        low, high = max(least, float(loads[i]) - step), min(most, float(loads[i]) + step)
-    if best is None:
+        figures = np.array(trials.measure([build(load) for load in loads.tolist()], number))
+        at = target.along(loads, figures[:, 0], figures[:, 1])
+        return None if at is None else at[0]
+
+    wide = best(least, most, COARSE)
+    if wide is None:
         return None
-    return Static(best, evaluate(greedy_p(workload, servers, best)))
+    step = (most - least) / (LOADS - 1)
+    load = best(max(least, wide - step), min(most, wide + step), FINE) or wide
+    knob, answer, sure = judge.settle([Knob(load, build, SMALL * least / math.sqrt(servers))])
+    return Static(min(max(knob.value, least), most), answer) if sure else None
 
 
 def design_loads(trials: Trials, count: int) -> Floats:

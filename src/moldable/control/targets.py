@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, final
 
 import numpy as np
@@ -57,6 +57,19 @@ class Target:
             limits = "between 0 and 1" if most == 1.0 else "above 0 and finite"
             raise ControlError(f"{named[0]}={value} must lie {limits}")
         return cls(max_blocking, blocked_job_price, max_time, unit)
+
+    @property
+    def limit(self) -> float | None:
+        """The limit, if there is one."""
+        return self.max_time if self.max_blocking is None else self.max_blocking
+
+    def eased(self, times: float) -> Self:
+        """Return the target with a limit that many times as large."""
+        if self.max_blocking is not None:
+            return replace(self, max_blocking=times * self.max_blocking)
+        if self.max_time is not None:
+            return replace(self, max_time=times * self.max_time)
+        return self
 
     def merit(self, blocking: float, time: float) -> float:
         """Return what is to be as small as possible."""

@@ -16,9 +16,10 @@ from moldable.workload import Workload
 
 Pair = tuple[float, float]
 
-EXACT_STATES: Final = 12_000
-"""States up to which every trial is exact."""
-JOBS: Final = 100_000
+EXACT_STATES: Final = 1_500
+"""States up to which every trial is exact: beyond, hundreds of chains would take long."""
+JOBS_PER_SERVER: Final = 25
+FEWEST_JOBS, MOST_JOBS = 20_000, 1_000_000
 REPLICATIONS: Final = 4
 
 
@@ -28,6 +29,7 @@ class Trials:
 
     Attributes:
         exact: whether every figure is exact.
+        jobs: in each replication of the first round; the noise of n servers lasts n times as long.
         unit: the mean size.
     """
 
@@ -38,6 +40,7 @@ class Trials:
         self.unit = mean_size(system)
         states = predicted_states(system)
         self.exact = states is not None and states <= EXACT_STATES
+        self.jobs = min(max(JOBS_PER_SERVER * servers, FEWEST_JOBS), MOST_JOBS)
 
     def measure(self, policies: Sequence[Policy], number: int) -> list[Pair]:
         """Return blocking and mean time of each policy; later rounds count more jobs."""
@@ -51,7 +54,7 @@ class Trials:
             self.workload,
             self.servers,
             policies,
-            jobs=JOBS * 2**number,
+            jobs=self.jobs * 2 ** max(number - 1, 0),
             replications=REPLICATIONS,
             seed=self.seed + number,
             threads=self.threads,
@@ -62,9 +65,12 @@ class Trials:
         """Measure exponential prices."""
         return self.measure([PricePolicy.exponential(*pair) for pair in pairs], number)
 
-    def table(self, pair: Pair) -> Hashable:
-        """Return what prices with the same decisions share."""
-        policy = PricePolicy.exponential(*pair)
+    def table(self, policy: Policy) -> Hashable:
+        """Return what policies with the same decisions share."""
         pools = (self.servers,) * len(self.workload.classes)
         rows = policy.tabulate(self.workload, pools).rows
-        return tuple(row.argmax(axis=1).tobytes() for row in rows)
+        return tuple(row.tobytes() for row in rows)
+
+    def price_table(self, pair: Pair) -> Hashable:
+        """Return what exponential prices with the same decisions share."""
+        return self.table(PricePolicy.exponential(*pair))

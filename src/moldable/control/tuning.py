@@ -1,37 +1,42 @@
 """Which two numbers make the price policy reach a target, at any n?
 
-By the exact chain where it is small; else by trying many prices at once on common random numbers,
-and then running the chosen one alone, to the asked precision, on numbers it was not chosen by.
+By the exact chain where it is small; else by trying many prices at once on common random numbers.
+Blocking too rare for these is reached by a fitted tail. The chosen price is judged apart.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from moldable.control.judge import Judge, Knob
 from moldable.control.search import Search
 from moldable.control.static_family import Static, best_static
+from moldable.control.tail import fitted_tail
 from moldable.control.targets import Target
 from moldable.control.trials import Pair, Trials
 from moldable.control.yardstick import Best, best, least_possible_blocking
 from moldable.errors import ControlError
-from moldable.evaluation import check_request, evaluate
+from moldable.evaluation import check_request
 from moldable.performance import Performance
-from moldable.policies.policy_table import Policy
 from moldable.policies.price import PricePolicy
 from moldable.simulation.simulate import fresh_seed
 from moldable.workload import Workload
 
-STEPS: Final = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
-"""By how much q0 is moved while the limit is not kept beyond doubt."""
 FEW: Final = 500
 """Servers up to which neighbouring prices are few different tables, all of them worth a look."""
-FINALISTS: Final = 2
-POLISHED: Final = 3
-"""The round whose number of jobs the last look takes."""
-OTHER_SEED: Final = 7919
-"""What the final run adds to the seed: it must not be judged on the numbers it was chosen by."""
+SHORTLIST, FINALISTS = 16, 3
+"""Tables that are measured once more, and those of them that are judged."""
+POLISHED, REMEASURED = 4, 7
+"""Rounds whose number of jobs the last looks take."""
+SHIFT: Final = 0.05
+"""By how many square roots of n a price is shifted, in servers, to see what q0 does."""
+COUNTABLE: Final = 1e-6
+"""Blocking that can be counted in reasonable time."""
+SEARCHED: Final = 1e-4
+"""Blocking that the search still sees well; what is rarer is reached by a fitted tail."""
 
 
 @final
@@ -127,85 +132,64 @@ def tune(
     seed = fresh_seed() if seed is None else seed
     trials = Trials(workload, servers, seed, threads)
     target = Target.of(max_blocking, blocked_job_price, max_time, trials.unit)
-    search = Search(trials.prices, target, trials.table)
     _refuse_impossible(workload, servers, target)
-    q0, ell = search.run(1.0, math.sqrt(servers), repeat=not trials.exact)
-    finalists = [(q0, ell)]
-    if servers <= FEW:
-        search.polish(q0, ell, POLISHED)
-        finalists = search.best_tried(FINALISTS)
-    judge = _Judge(workload, servers, target, precision, seed + OTHER_SEED, threads)
-    (q0, ell), answer, certified = judge.settle(finalists)
-    policy = PricePolicy.exponential(q0, ell)
+    judge = Judge(trials, target, precision)
+    knob, answer, certified = judge.settle(*candidates(trials, target))
+    if not target.kept(answer.blocking.value, answer.mean_execution_time.value):
+        raise ControlError(_unreached(target, answer))
     return Tuned(
-        q0,
-        ell,
-        policy,
-        policy.describe(workload, servers),
-        answer,
-        judge.evaluate(None),
-        best_static(target, trials, judge.evaluate),
-        best(workload, servers, target),
-        certified,
+        **knob.policy.price.keys(),
+        policy=knob.policy,
+        thresholds=knob.policy.describe(workload, servers),
+        performance=answer if certified else _doubted(answer, target),
+        greedy_p=judge.evaluate(None),
+        static=best_static(trials, judge),
+        optimum=best(workload, servers, target),
+        certified=certified,
     )
 
 
-@final
-@dataclass(frozen=True)
-class _Judge:
-    """Evaluates the chosen policies, apart from what they were chosen by."""
+def candidates(trials: Trials, target: Target) -> tuple[list[Knob[PricePolicy]], float | None]:
+    """Return the likeliest prices, and the slope of blocking there if it was fitted."""
+    limit = target.max_blocking
+    rare = limit is not None and limit < SEARCHED and not trials.exact
+    aim = dataclasses.replace(target, max_blocking=SEARCHED) if rare else target
+    search = Search(trials.prices, aim, trials.price_table)
+    pair = search.run(math.sqrt(trials.servers), repeat=not trials.exact)
+    if rare and limit is not None:
+        tail = fitted_tail(trials, pair, SEARCHED, limit)
+        return [_knob((tail.q0, pair[1]), trials.servers)], tail.slope
+    if trials.servers > FEW:
+        return [_knob(pair, trials.servers)], None
+    search.polish(*pair, POLISHED)
+    finalists = search.best_tried(FINALISTS, SHORTLIST, REMEASURED)
+    return [_knob(each, trials.servers) for each in finalists], None
 
-    workload: Workload
-    servers: int
-    target: Target
-    precision: float
-    seed: int
-    threads: int | None
 
-    def evaluate(self, policy: Policy | None) -> Performance:
-        """Return a policy's performance, exactly up to a few hundred thousand states."""
-        return evaluate(
-            self.workload,
-            self.servers,
-            policy,
-            precision=self.precision,
-            seed=self.seed,
-            threads=self.threads,
+def _knob(pair: Pair, servers: int) -> Knob[PricePolicy]:
+    q0, ell = pair
+    return Knob(q0, lambda q0: PricePolicy.exponential(q0, ell), SHIFT * math.sqrt(servers) / ell)
+
+
+def _doubted(answer: Performance, target: Target) -> Performance:
+    """Add why a limit is not certified."""
+    why = "the limit is met, but not at the far end of the interval"
+    if target.max_blocking is not None and target.max_blocking < COUNTABLE:
+        why = (
+            f"blocking as rare as {target.max_blocking:g} was not counted but carried on from a "
+            f"fitted tail: it cannot be certified"
         )
+    return dataclasses.replace(answer, warnings=(*answer.warnings, why))
 
-    def settle(self, finalists: list[Pair]) -> tuple[Pair, Performance, bool]:
-        """Return the best finalist that keeps the limit beyond doubt, after moving it if need be.
 
-        A limit on blocking is kept by raising the price, one on time by lowering it.
-        """
-        judged = [(pair, self._price(pair)) for pair in finalists]
-        sure = [entry for entry in judged if self._kept(entry[1])]
-        if sure:
-            pair, answer = min(sure, key=lambda entry: self._merit(entry[1]))
-            return pair, answer, True
-        (q0, ell), answer = judged[0]
-        sign = -1.0 if self.target.max_time is not None else 1.0
-        for step in STEPS:
-            answer = self._price((q0 + sign * step, ell))
-            if self._kept(answer):
-                return (q0 + sign * step, ell), answer, True
-        if not self.target.kept(answer.blocking.value, answer.mean_execution_time.value):
-            raise ControlError(_unreached(self.target, answer))
-        return (q0 + sign * STEPS[-1], ell), answer, False
-
-    def _price(self, pair: Pair) -> Performance:
-        return self.evaluate(PricePolicy.exponential(*pair))
-
-    def _merit(self, answer: Performance) -> float:
-        return self.target.merit(answer.blocking.value, answer.mean_execution_time.value)
-
-    def _kept(self, answer: Performance) -> bool:
-        """Is the limit kept at the far end of the interval?"""
-        highs = [
-            estimate.value if estimate.interval is None else estimate.interval[1]
-            for estimate in (answer.blocking, answer.mean_execution_time)
-        ]
-        return self.target.kept(*highs)
+def _unreached(target: Target, answer: Performance) -> str:
+    nearest = f"blocking {answer.blocking}, mean execution time {answer.mean_execution_time}"
+    asked = (
+        f"max_blocking={target.max_blocking:g}"
+        if target.max_blocking is not None
+        else f"max_time={target.max_time:g}"
+    )
+    return f"{asked} was not reached in this family; the nearest found: {nearest}"
 
 
 def _refuse_impossible(workload: Workload, servers: int, target: Target) -> None:
@@ -217,13 +201,3 @@ def _refuse_impossible(workload: Workload, servers: int, target: Target) -> None
             f"max_blocking={target.max_blocking:g} cannot be reached: the least blocking of any "
             f"policy on {servers} servers is {least:.4g}; allow more, or add servers"
         )
-
-
-def _unreached(target: Target, answer: Performance) -> str:
-    nearest = f"blocking {answer.blocking}, mean execution time {answer.mean_execution_time}"
-    asked = (
-        f"max_blocking={target.max_blocking:g}"
-        if target.max_blocking is not None
-        else f"max_time={target.max_time:g}"
-    )
-    return f"{asked} was not reached in this family; the nearest found: {nearest}"
