@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from typing import Any
 
 from moldable.workload import Workload
+
+version = cache(metadata.version)
+"""A search makes hundreds of results; looking versions up takes milliseconds each time."""
 
 
 def provenance(workload: Workload, servers: int, policy: str, **more: object) -> dict[str, Any]:

@@ -19,8 +19,10 @@ def recurrent(start, counts, before, target, place, waiting):
     """
     line_of = np.empty(place.size, np.int32)
     for line in range(start.size - 1):
-        line_of[start[line] : start[line + 1]] = line
-    place[:] = -1
+        # Slices would do the same, but take seconds longer to compile.
+        for state in range(start[line], start[line + 1]):
+            line_of[state] = line
+            place[state] = -1
     place[0], waiting[0] = 0, 0
     left = 1
     while left > 0:

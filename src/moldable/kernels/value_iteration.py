@@ -90,7 +90,9 @@ def outflow(values, start, counts, before, rates, arrivals, target, result):
     That last term makes the equations `outflow = cost` solvable: they give the empty state the
     cost per unit of time as its value.
     """
-    total = arrivals.sum()
+    total = 0.0
+    for j in range(arrivals.size):
+        total += arrivals[j]
     for line in range(start.size - 1):
         begin = start[line]
         length = start[line + 1] - begin
@@ -241,6 +243,9 @@ def policy_values(
         left = np.sqrt(_dot(residual, residual))
         if left < lowest:
             lowest = left
-            kept[:] = values
-    values[:] = kept
+            # A slice would do the same, but take seconds longer to compile.
+            for i in range(states):
+                kept[i] = values[i]
+    for i in range(states):
+        values[i] = kept[i]
     return done, lowest / begun if begun > 0.0 else 0.0
