@@ -246,7 +246,15 @@ def kaufman_roberts(servers, widths, offered):
                 value += offered[k] * widths[k] * weight[busy - widths[k]]
         weight[busy] = value / busy
         if weight[busy] > 1e250:  # noqa: PLR2004 - far from overflow, and seldom reached
-            weight[older:last] = 0.0
-            weight[last : busy + 1] *= 1e-250
+            # Slices and sums of arrays would do the same, but take seconds longer to compile.
+            for i in range(older, last):
+                weight[i] = 0.0
+            for i in range(last, busy + 1):
+                weight[i] *= 1e-250
             older, last = last, busy + 1
-    return weight / weight.sum()
+    total = 0.0
+    for i in range(servers + 1):
+        total += weight[i]
+    for i in range(servers + 1):
+        weight[i] /= total
+    return weight
