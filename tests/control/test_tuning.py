@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from moldable import (
@@ -15,8 +14,6 @@ from moldable import (
     greedy_p,
     tune,
 )
-from moldable.control.search import Search
-from moldable.control.targets import Target
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SMALL = Workload.single(CURVE, 0.8, 16)
@@ -119,21 +116,6 @@ def test_reserved_classes_have_no_common_price():
     reserved = Workload((JobClass("a", 4.0, CURVE), JobClass("b", 4.0, CURVE)), "reserved")
     with pytest.raises(MoldableError, match="share a pool"):
         tune(reserved, 16, max_blocking=0.1)
-
-
-def bowl(pairs, _):
-    """Blocking falls with q0; time is least at log ell = 1 for any q0."""
-    return [
-        (float(np.exp(-2 - q0)), float(0.5 + 0.1 * q0 + 0.05 * (np.log(ell) - 1) ** 2))
-        for q0, ell in pairs
-    ]
-
-
-def test_the_search_finds_the_bottom_of_a_known_bowl():
-    target = Target.of(0.01, None, None, 1.0)
-    q0, ell = Search(bowl, target, lambda pair: pair).run(20.0)
-    assert np.exp(-2 - q0) == pytest.approx(0.01, rel=0.05)
-    assert np.log(ell) == pytest.approx(1.0, abs=0.1)
 
 
 def test_the_static_family_is_what_its_design_load_says():

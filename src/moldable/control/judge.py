@@ -122,15 +122,19 @@ class Judge:
         slope = self._slope(knob) if slope is None else slope
         found: list[tuple[Knob[P], Performance]] = []
         tables = {self.trials.table(knob.policy)}
-        while abs(slope) > MERE_NOISE and len(found) < ATTEMPTS:
-            used = _far_end(self._limited(answer)) / limit
+        used = _far_end(self._limited(answer)) / limit
+        while used > 0.0 and abs(slope) > MERE_NOISE and len(found) < ATTEMPTS:
             if 1.0 - WASTE <= used <= 1.0:
                 break
             step = -(math.log(used) + 0.5 * WASTE) / slope
             most = LARGEST_STEP * knob.small
-            knob = self._to_other_table(knob, max(-most, min(most, step)), tables)
-            answer = self.evaluate(knob.policy)
-            found.append((knob, answer))
+            moved = self._to_other_table(knob, max(-most, min(most, step)), tables)
+            answer = self.evaluate(moved.policy)
+            found.append((moved, answer))
+            before, used = used, _far_end(self._limited(answer)) / limit
+            seen = math.log(used / before) / (moved.value - knob.value)
+            slope = seen if seen * slope > 0.0 else slope
+            knob = moved
         return found
 
     def _to_other_table(self, knob: Knob[P], step: float, tables: set[Hashable]) -> Knob[P]:

@@ -1,0 +1,117 @@
+"""The search for a price finds what is known to be best, whatever the landscape looks like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from moldable.control.search import Search
+from moldable.control.targets import Target
+
+FREE = Target.of(None, 4.0, None, 1.0)
+
+
+def bowl(pairs, _):
+    """Blocking falls with q0; time is least at log ell = 1 for any q0."""
+    return [
+        (float(np.exp(-2 - q0)), float(0.5 + 0.1 * q0 + 0.05 * (np.log(ell) - 1) ** 2))
+        for q0, ell in pairs
+    ]
+
+
+def valley(pairs, _):
+    """The same, with a q0 that matters the more the larger ell is, as on large clusters."""
+    return [
+        (float(np.exp(-2 - u)), float(0.5 + 0.1 * u + 0.05 * (np.log(ell) - 1) ** 2))
+        for q0, ell in pairs
+        for u in [(q0 - 3 / ell) * ell]
+    ]
+
+
+def turning(pairs, _):
+    """Blocking falls until q0 = 2 and rises from there on; it is never below exp(-6)."""
+    return [
+        (float(np.exp(-6 + min((q0 - 2) ** 2, 6.0))), float(1 + 0.1 * q0 + 0.01 * np.log(ell) ** 2))
+        for q0, ell in pairs
+    ]
+
+
+def own(pair):
+    return pair
+
+
+@pytest.mark.parametrize("landscape", [bowl, valley])
+def test_a_limit_on_blocking_is_met_where_time_is_least(landscape):
+    target = Target.of(0.01, None, None, 1.0)
+    q0, ell = Search(landscape, target, own).run(8.0)
+    blocking, time = landscape([(q0, ell)], 0)[0]
+    assert blocking == pytest.approx(0.01, rel=0.02)
+    assert np.log(ell) == pytest.approx(1.0, abs=0.05)
+    assert time == pytest.approx(0.5 + 0.1 * (np.log(100) - 2), rel=5e-3)
+
+
+def test_a_limit_on_time_is_met_where_blocking_is_least():
+    target = Target.of(None, None, 0.7, 1.0)
+    q0, ell = Search(bowl, target, own).run(8.0)
+    assert bowl([(q0, ell)], 0)[0][1] == pytest.approx(0.7, rel=1e-3)
+    assert np.log(ell) == pytest.approx(1.0, abs=0.1)
+
+
+def test_the_least_cost_is_found():
+    q0, ell = Search(bowl, FREE, own).run(8.0)
+    found = FREE.cost(*bowl([(q0, ell)], 0)[0])
+    grid = [(q, np.e) for q in np.linspace(-4, 8, 4001)]
+    least = min(FREE.cost(*figures) for figures in bowl(grid, 0))
+    assert found == pytest.approx(least, rel=1e-4)
+
+
+def test_noise_is_averaged_away():
+    """With 5 % noise on every figure the limit is missed by far less than that."""
+    target = Target.of(0.01, None, None, 1.0)
+    missed = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+
+        def noisy(pairs, number, rng=rng):
+            errors = np.exp(0.05 * rng.standard_normal((len(pairs), 1)))
+            return [tuple(row) for row in (np.array(bowl(pairs, number)) * errors).tolist()]
+
+        q0, _ = Search(noisy, target, own).run(8.0, repeat=True)
+        missed.append(np.log(np.exp(-2 - q0) / 0.01))
+    assert np.std(missed) < 0.025
+
+
+@pytest.mark.parametrize("limit", [0.01, 0.003])
+def test_blocking_that_rises_again_is_met_on_its_way_down(limit):
+    target = Target.of(limit, None, None, 1.0)
+    q0, _ = Search(turning, target, own).run(8.0)
+    assert turning([(q0, 1.0)], 0)[0][0] == pytest.approx(limit, rel=0.05)
+    assert q0 < 2.0
+
+
+def test_what_is_out_of_reach_ends_at_the_nearest():
+    q0, _ = Search(turning, Target.of(0.001, None, None, 1.0), own).run(8.0)
+    assert q0 == pytest.approx(2.0, abs=0.2)
+
+
+def test_tables_are_measured_once_unless_they_are_noisy():
+    seen = []
+
+    def counted(pairs, number):
+        seen.extend(pairs)
+        return bowl(pairs, number)
+
+    Search(counted, FREE, lambda pair: (round(pair[0]), round(np.log(pair[1])))).run(8.0)
+    few = len(seen)
+    seen.clear()
+    Search(counted, FREE, own).run(8.0, repeat=True)
+    assert few < len(seen) / 3
+
+
+def test_the_best_tried_are_ranked_by_a_second_look():
+    search = Search(bowl, FREE, own)
+    search.run(8.0)
+    ranked = search.best_tried(4, 16, 0)
+    costs = [FREE.cost(*figures) for figures in bowl(ranked, 0)]
+    assert costs == sorted(costs)
+    assert len(set(ranked)) == 4
