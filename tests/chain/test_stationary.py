@@ -30,6 +30,7 @@ from moldable.chain.window import product_form
 from moldable.count_model import chain_model
 from moldable.errors import ChainError
 from moldable.system import build_system
+from naive.erlang import erlang_b
 
 SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 
@@ -61,6 +62,14 @@ def test_the_answer_does_not_depend_on_the_first_guess():
         for guess in (np.ones(chain.states), np.exp(-0.1 * np.arange(chain.states)))
     ]
     np.testing.assert_allclose(*answers, rtol=0, atol=1e-13)
+
+
+def test_widths_that_are_all_but_never_granted_do_not_mislead_the_guess():
+    """Two servers are given only where 87 of 100 are idle: Erlang's system to all digits."""
+    workload = Workload.single(SpeedUp([1, 1.8]), 0.8, 100)
+    policy = Thresholds({"jobs": {1: 1, 87: 2}})
+    found = stationary_law(workload, 100, policy).performance()
+    assert found.blocking.value == pytest.approx(erlang_b(80.0, 100), rel=1e-10)
 
 
 def test_a_residual_is_the_imbalance_of_flows():

@@ -28,6 +28,9 @@ STEPS: Final = 400
 GAIN: Final = 1e-6
 """By how much each round improves the residual before the next starts afresh."""
 SWEEPS: Final = 30
+GUESSES: Final = 3
+FAR: Final = 1e3
+"""How much likelier than the one guessed the likeliest state may be."""
 
 
 def stationary(chain: Chain, guess: Floats) -> tuple[Floats, float]:
@@ -87,14 +90,25 @@ def _residual(chain: Chain, law: Floats) -> float:
 
 
 def _factorised(chain: Chain, rough: Floats) -> Floats:
-    """Give the likeliest state the weight 1 and solve for all others relative to it.
+    """Solve for all states relative to the likeliest, which is sought again if the guess missed."""
+    law = rough
+    for _ in range(GUESSES):
+        # Far from the likeliest state even the sign is rounding, but not where it is largest.
+        law = _relative_to(int(np.argmax(np.abs(law))), chain)
+        if float(np.abs(law).max()) <= FAR:
+            break
+    return law
 
-    What is left is an M-matrix, which needs no pivoting.
+
+def _relative_to(likeliest: int, chain: Chain) -> Floats:
+    """Give one state the weight 1 and solve for all others.
+
+    What is left is an M-matrix, which needs no pivoting. Relative to a state that is hardly ever
+    met, rounding would swamp the others.
     """
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import splu
 
-    likeliest = int(np.argmax(rough))
     others = np.arange(chain.states) != likeliest
     inflow = _inflow(chain)
     balance = (diags_array(chain.out) - inflow).tocsr()[others][:, others].tocsc()
