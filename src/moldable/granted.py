@@ -40,24 +40,29 @@ def quantiles(system: System, granted: Floats) -> Mapping[float, float]:
     if granted.sum() <= 0.0:
         return dict.fromkeys(LEVELS, math.nan)
     shares = granted / granted.sum()
-    laws = [system.workload.classes[j].size for j in system.kind_class]
+    parts = [
+        (job_class.size, system.kind_scale[kinds], shares[kinds])
+        for j, job_class in enumerate(system.workload.classes)
+        for kinds in [(system.kind_class == j) & (shares > 0.0)]
+    ]
 
-    def below(time: float) -> float:
-        parts = (
-            share * float(law.cdf(np.array([time / scale]))[0])
-            for share, scale, law in zip(shares, system.kind_scale, laws, strict=True)
-            if share > 0.0
-        )
-        return math.fsum(parts)
+    def below(times: Floats) -> Floats:
+        total = np.zeros(times.size)
+        for law, scales, weights in parts:
+            relative = (times[:, np.newaxis] / scales).ravel()
+            total += law.cdf(relative).reshape(times.size, -1) @ weights
+        return total
 
-    return {level: _invert(below, level) for level in LEVELS}
+    return dict(zip(LEVELS, _invert(below, np.array(LEVELS)).tolist(), strict=True))
 
 
-def _invert(below: Callable[[float], float], level: float) -> float:
-    low, high = 0.0, 1.0
-    while below(high) < level:
-        low, high = high, 2.0 * high
-    while high - low > 1e-12 * high:
+def _invert(below: Callable[[Floats], Floats], levels: Floats) -> Floats:
+    """Halve the brackets of all levels together: laws take many times for hardly more than one."""
+    low, high = np.zeros(levels.size), np.ones(levels.size)
+    while (short := below(high) < levels).any():
+        low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
+    while (high - low > 1e-12 * high).any():
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if below(middle) < level else (low, middle)
+        short = below(middle) < levels
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
     return high
