@@ -103,6 +103,7 @@ def families(
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Families:
     """Return the trade-off curves of the true optimum and of the families of policies.
 
@@ -113,9 +114,12 @@ def families(
         precision: of simulated figures.
         seed: of simulations; a fresh one if not given.
         threads: all cores by default.
+        progress: called with the step that begins, in words.
     """
+    say = progress or _silent
     check_request("auto", precision)
     seed = fresh_seed() if seed is None else seed
+    say("computing the true optimum")
     optimum, why = _optimum(workload, servers, prices, threads)
     trials = Trials(workload, servers, seed, threads)
 
@@ -124,14 +128,16 @@ def families(
             workload, servers, policy, precision=precision, seed=seed + 1, threads=threads
         )
 
-    return Families(
-        optimum,
-        why,
-        _best_prices(trials, prices, judge),
-        _best_loads(trials, prices, judge),
-        judge(None),
-        judge(Greedy()),
-    )
+    say("trying prices")
+    own = _best_prices(trials, prices, judge)
+    say("trying greedy(p*) for other loads")
+    static = _best_loads(trials, prices, judge)
+    say("evaluating greedy(p*) and greedy")
+    return Families(optimum, why, own, static, judge(None), judge(Greedy()))
+
+
+def _silent(step: str) -> None:
+    """Say nothing."""
 
 
 def _optimum(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -113,6 +114,7 @@ def tune(
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Tuned:
     """Find the price policy that reaches a target; give exactly one.
 
@@ -125,25 +127,34 @@ def tune(
         precision: of simulated figures.
         seed: of simulations; a fresh one if not given.
         threads: of simulations; all cores by default.
+        progress: called with the step that begins, in words.
     """
+    say = progress or _silent
     check_request("auto", precision)
     if workload.sharing != "pool":
         raise ControlError("one price serves classes that share a pool; these own servers")
     seed = fresh_seed() if seed is None else seed
     trials = Trials(workload, servers, seed, threads)
     target = Target.of(max_blocking, blocked_job_price, max_time, trials.unit)
+    say("looking for the least possible blocking")
     _refuse_impossible(workload, servers, target)
     judge = Judge(trials, target, precision)
-    knob, answer, certified = judge.settle(*candidates(trials, target))
+    say("trying prices")
+    finalists, slope = candidates(trials, target)
+    say("judging the best prices")
+    knob, answer, certified = judge.settle(finalists, slope)
     if not target.kept(answer.blocking.value, answer.mean_execution_time.value):
         raise ControlError(_unreached(target, answer))
+    say("trying greedy(p*) for other loads")
+    greedy_p, static = judge.evaluate(None), best_static(trials, judge)
+    say("computing the true optimum")
     return Tuned(
         **knob.policy.price.keys(),
         policy=knob.policy,
         thresholds=knob.policy.describe(workload, servers),
         performance=answer if certified else _doubted(answer, target),
-        greedy_p=judge.evaluate(None),
-        static=best_static(trials, judge),
+        greedy_p=greedy_p,
+        static=static,
         optimum=best(workload, servers, target),
         certified=certified,
     )
@@ -164,6 +175,10 @@ def candidates(trials: Trials, target: Target) -> tuple[list[Knob[PricePolicy]],
     search.polish(*pair, POLISHED)
     finalists = search.best_tried(FINALISTS, SHORTLIST, REMEASURED)
     return [_knob(each, trials.servers) for each in finalists], None
+
+
+def _silent(step: str) -> None:
+    """Say nothing."""
 
 
 def _knob(pair: Pair, servers: int) -> Knob[PricePolicy]:
