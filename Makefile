@@ -7,8 +7,9 @@ MARK := .venv/.installed-
 
 .PHONY: run test lint verify bench paper docs format clean
 
-run: $(MARK)run  ## the main job: the optimal division of an example cluster
-	$(BIN)/moldable optimum --workload examples/cluster.toml
+run: $(MARK)run  ## the main job: tune an example cluster, and draw what less blocking costs
+	$(BIN)/moldable tune --workload examples/gpus.toml --max-blocking 0.1
+	$(BIN)/moldable tradeoff --workload examples/gpus.toml
 
 test: $(MARK)test  ## everything that must hold, with coverage
 	$(BIN)/python -m pytest -n auto --cov --cov-report=

@@ -20,6 +20,62 @@ def test_a_tuned_policy_comes_with_its_rivals(run):
     assert again["blocking"] == pytest.approx(answer["blocking"], rel=1e-12)
 
 
+def test_decisions_are_laid_beside_those_of_the_papers_schemes(run):
+    words = ("tune", *SMALL, "--load", "0.85", "--blocked-job-price", "4")
+    (part,) = json.loads(run(*words, "--json").stdout)["decisions"]
+    assert part["class"] == "jobs"
+    covered = [range(row["idle"][0], row["idle"][1] + 1) for row in part["rows"]]
+    assert [idle for rows in covered for idle in rows] == list(range(1, 11))
+    assert all(
+        set(row) == {"idle", "tuned", "greedy_p", "static", "greedy"} for row in part["rows"]
+    )
+    # At load 0.85 there are 20/17 servers for a mean size; widths 2 and 3 take 10/9 and 6/5.
+    wide = (20 / 17 - 10 / 9) / (6 / 5 - 10 / 9)
+    assert part["rows"][-1]["greedy_p"] == pytest.approx({"2": 1 - wide, "3": wide})
+    assert [row["greedy"] for row in part["rows"][:3]] == [{"1": 1.0}, {"2": 1.0}, {"3": 1.0}]
+    text = run(*words).stdout
+    assert "Servers given, by idle servers:" in text
+    assert "2: 26.5 %, 3: 73.5 %" in text
+
+
+def test_classes_that_share_a_pool_get_a_table_each(run, tmp_path):
+    (tmp_path / "two.toml").write_text(
+        'servers = 8\n[[class]]\nname = "small"\narrival_rate = 3\nspeedup = [1, 1.8]\n'
+        '[[class]]\nname = "large"\narrival_rate = 0.5\nspeedup = { 2 = 1.9, 4 = 3.2 }\n'
+    )
+    words = ("tune", "--workload", "two.toml", "--blocked-job-price", "3")
+    found = json.loads(run(*words, "--json", cwd=tmp_path).stdout)["decisions"]
+    assert [part["class"] for part in found] == ["small", "large"]
+    assert found[1]["rows"][0] == {
+        "idle": [1, 1],
+        **{name: {} for name in found[1]["rows"][0] if name != "idle"},
+    }
+    text = run(*words, cwd=tmp_path).stdout
+    assert text.index("given to small") < text.index("given to large") < text.index("true optimum")
+
+
+@pytest.mark.parametrize(
+    ("words", "steps"),
+    [
+        (("tune", *SMALL, "--max-blocking", "0.2"), ("trying prices", "true optimum")),
+        (("tradeoff", *SMALL, "--prices", "4"), ("true optimum", "other loads")),
+    ],
+)
+def test_a_terminal_sees_the_step_and_a_pipe_does_not(run, on_terminal, words, steps):
+    shown = on_terminal(*words)
+    assert all(step in shown for step in steps)
+    assert run(*words).stderr == ""
+
+
+def test_a_tradeoff_is_drawn_below_its_table(run):
+    result = run("tradeoff", *SMALL, "--prices", "2,8")
+    assert result.returncode == 0, result.stderr
+    table, _, picture = result.stdout.partition("known to within")
+    assert "price policy" in table
+    assert "blocking (lower and further left is better)" in picture
+    assert all(mark in picture for mark in "·★▲")
+
+
 def test_a_tradeoff_is_written_whole(run, tmp_path):
     out = tmp_path / "deep" / "folder"
     result = run("tradeoff", *SMALL, "--prices", "2,8", "--out", str(out), "--json")

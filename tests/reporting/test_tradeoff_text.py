@@ -37,7 +37,7 @@ def families():
 def test_every_price_has_a_row_with_the_best_of_every_family(shown, families):
     found = shown(show_tradeoff, families)
     cheap, dear = (
-        f"{control.blocking:.4f} / {control.mean_execution_time:.4f}"
+        f"{control.blocking:.4f} / {control.mean_execution_time:#.4g}"
         for control in families.optimum.controls
     )
     assert cheap != dear
@@ -55,6 +55,12 @@ def test_the_optimum_is_told_with_the_largest_doubt_of_all_prices(shown, familie
     curve = dataclasses.replace(families.optimum, controls=(doubtful, second))
     found = shown(show_tradeoff, dataclasses.replace(families, optimum=curve))
     assert found[-1] == "The true optimum is known to within 0.3 % of its cost."
+
+
+def test_rare_blocking_keeps_its_digits_and_long_times_their_first_four(shown, families):
+    rare = performing(Estimate.exact(1.234e-5), 123.456)
+    found = shown(show_tradeoff, dataclasses.replace(families, greedy_p=rare))
+    assert "greedy(p*): 1.2e-5 / 123.5; greedy: 0.3000 / 0.3500." in found
 
 
 def test_a_missing_optimum_is_explained(shown, families):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from moldable import PricePolicy
 from moldable.control.static_family import Static
 from moldable.control.tuning import Tuned
 from moldable.control.yardstick import Best
 from moldable.performance import Estimate
+from moldable.policies.decisions import DecisionRow, Decisions
 from moldable.reporting.tuning_text import show_tuned
 from reporting.answers import performing
 
@@ -25,10 +28,31 @@ TUNED = Tuned(
 )
 
 
-def test_decisions_come_first_then_every_rival_with_its_figures(shown):
-    found = shown(show_tuned, TUNED)
+DECIDED = (
+    Decisions(
+        "jobs",
+        (
+            DecisionRow(
+                1,
+                9,
+                {"tuned": {1: 1.0}, "greedy_p": {2: 1.0}, "static": {3: 1.0}, "greedy": {4: 1.0}},
+            ),
+        ),
+    ),
+)
+
+
+@pytest.fixture
+def told(shown):
+    return lambda answer: shown(lambda to, what: show_tuned(to, what, DECIDED), answer)
+
+
+def test_decisions_come_first_then_every_rival_with_its_figures(told):
+    found = told(TUNED)
     assert found[0] == "Give each job, by idle servers: 1 server from 1 idle."
     assert found[1] == "The price of a server is exp(1.235 - idle/4.568)."
+    assert "idle tuned greedy(p*) for load 0.8765 greedy" in found
+    assert "1 to 9 1 2 3 4" in found
     rows = [
         "price policy, tuned 0.03120 ± 0.00010 0.71",
         "greedy(p*) 0.125 0.625",
@@ -39,18 +63,17 @@ def test_decisions_come_first_then_every_rival_with_its_figures(shown):
     assert found[-1] == "The target is kept beyond doubt."
 
 
-def test_a_family_that_misses_the_target_has_no_figures(shown):
-    found = shown(show_tuned, dataclasses.replace(TUNED, static=None))
+def test_a_family_that_misses_the_target_has_no_figures(told):
+    found = told(dataclasses.replace(TUNED, static=None))
     assert "greedy(p*) for any load misses it" in found
     assert not any("for load" in line for line in found)
+    assert "1 to 9 1 2 4" in found
 
 
-def test_an_optimum_that_is_not_known_is_not_mentioned(shown):
-    assert not any(
-        "optimum" in line for line in shown(show_tuned, dataclasses.replace(TUNED, optimum=None))
-    )
+def test_an_optimum_that_is_not_known_is_not_mentioned(told):
+    assert not any("optimum" in line for line in told(dataclasses.replace(TUNED, optimum=None)))
 
 
-def test_a_target_that_is_only_met_on_average_is_not_called_certain(shown):
-    found = shown(show_tuned, dataclasses.replace(TUNED, certified=False))
+def test_a_target_that_is_only_met_on_average_is_not_called_certain(told):
+    found = told(dataclasses.replace(TUNED, certified=False))
     assert found[-1] == "The target is met, but not beyond the interval: not certified."

@@ -71,6 +71,25 @@ def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
         yield report
 
 
+@contextmanager
+def status_line() -> Iterator[Callable[[str], None] | None]:
+    """Show which step is being done, and for how long, on a terminal; nothing when piped."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as line:
+        task = line.add_task("starting", total=None)
+
+        def report(step: str) -> None:
+            line.update(task, description=step)
+
+        yield report
+
+
 def console() -> Console:
     """Return the console for plain answers, plain text when piped."""
     from rich.console import Console

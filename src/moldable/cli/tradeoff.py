@@ -56,15 +56,27 @@ def tradeoff(
 
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)
-    answer = families(system, n, _prices(prices), precision=precision, seed=seed, threads=threads)
+    asked = _prices(prices)
+    with output.status_line() as progress:
+        answer = families(
+            system,
+            n,
+            asked,
+            precision=precision,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
     if out is not None:
         _write(answer, out)
     if json:
         output.print_json(answer.to_dict())
     else:
+        from moldable.reporting.tradeoff_chart import show_tradeoff_chart
         from moldable.reporting.tradeoff_text import show_tradeoff
 
         show_tradeoff(output.console(), answer)
+        show_tradeoff_chart(output.console(), answer)
 
 
 def _prices(text: str) -> list[float]:

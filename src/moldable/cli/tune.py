@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,11 @@ from moldable.cli.system import (
     any_workload,
     with_size,
 )
+
+if TYPE_CHECKING:
+    from moldable.control.tuning import Tuned
+    from moldable.policies.decisions import Decisions
+    from moldable.workload import Workload
 
 
 def tune(
@@ -56,26 +61,44 @@ def tune(
     Examples:
       moldable tune --servers 30 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --max-blocking 0.08
       moldable tune --servers 20 --load 0.8 --speedup linear:4 --blocked-job-price 4 --json
+      moldable tune --workload cluster.toml --max-blocking 0.2
     """
     from moldable.control.tuning import tune as run
 
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)
-    answer = run(
-        with_size(system, size),
-        n,
-        max_blocking=max_blocking,
-        blocked_job_price=blocked_job_price,
-        max_time=max_time,
-        precision=precision,
-        seed=seed,
-        threads=threads,
-    )
+    system = with_size(system, size)
+    with output.status_line() as progress:
+        answer = run(
+            system,
+            n,
+            max_blocking=max_blocking,
+            blocked_job_price=blocked_job_price,
+            max_time=max_time,
+            precision=precision,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
     for warning in answer.performance.warnings:
         output.note(warning)
+    decided = _beside(answer, system, n)
     if json:
-        output.print_json(answer.to_dict())
+        found = [part.to_dict() for part in decided]
+        output.print_json(answer.to_dict() | {"decisions": found})
     else:
         from moldable.reporting.tuning_text import show_tuned
 
-        show_tuned(output.console(), answer)
+        show_tuned(output.console(), answer, decided)
+
+
+def _beside(answer: Tuned, workload: Workload, servers: int) -> tuple[Decisions, ...]:
+    """Lay the tuned decisions beside those of the paper's schemes."""
+    from moldable.policies.decisions import decisions
+    from moldable.policies.greedy import Greedy, greedy_p
+    from moldable.policies.policy_table import Policy
+
+    rivals: dict[str, Policy] = {"greedy_p": greedy_p(workload, servers)}
+    if answer.static is not None:
+        rivals["static"] = greedy_p(workload, servers, answer.static.design_load)
+    return decisions(workload, servers, {"tuned": answer.policy, **rivals, "greedy": Greedy()})

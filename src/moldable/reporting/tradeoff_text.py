@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from moldable.control.families import Families
 from moldable.performance import Performance
+
+RARE: Final = 1e-3
+"""Blocking of which four decimals would not say enough."""
 
 
 def show_tradeoff(console: Console, answer: Families) -> None:
@@ -19,13 +24,13 @@ def show_tradeoff(console: Console, answer: Families) -> None:
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )
-    for heading in ("price", "true optimum", "price policy", "q0, ell", "static", "design load"):
+    for heading in ("price", "true optimum", "price policy", "q0, ell", "static", "load"):
         table.add_column(heading, justify="right")
     for i, (own, static) in enumerate(zip(answer.price_policy, answer.static, strict=True)):
         best = "-"
         if answer.optimum is not None:
             control = answer.optimum.controls[i]
-            best = f"{control.blocking:.4f} / {control.mean_execution_time:.4f}"
+            best = _figures(control.blocking, control.mean_execution_time)
         table.add_row(
             f"{own.price:g}",
             best,
@@ -35,6 +40,7 @@ def show_tradeoff(console: Console, answer: Families) -> None:
             f"{static.numbers[0]:.4g}",
         )
     console.print(table)
+    console.print("Static is greedy(p*) for the load beside it, whatever the true one.")
     console.print(f"greedy(p*): {_pair(answer.greedy_p)}; greedy: {_pair(answer.greedy)}.")
     if answer.optimum is None:
         console.print(f"No true optimum: {answer.why_no_optimum}.")
@@ -44,4 +50,10 @@ def show_tradeoff(console: Console, answer: Families) -> None:
 
 
 def _pair(answer: Performance) -> str:
-    return f"{answer.blocking.value:.4f} / {answer.mean_execution_time.value:.4f}"
+    return _figures(answer.blocking.value, answer.mean_execution_time.value)
+
+
+def _figures(blocking: float, time: float) -> str:
+    """Write both in at most 15 characters, so that a row fits on 80 columns."""
+    seen = f"{blocking:.4f}" if blocking >= RARE else f"{blocking:.1e}".replace("e-0", "e-")
+    return f"{seen} / {time:#.4g}"

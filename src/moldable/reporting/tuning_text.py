@@ -7,12 +7,25 @@ from rich.console import Console
 from rich.table import Table
 
 from moldable.control.tuning import Tuned
+from moldable.policies.decisions import Decisions
+from moldable.reporting.decisions_text import show_decisions
 
 
-def show_tuned(console: Console, answer: Tuned) -> None:
-    """Print the decisions first, then what they come to beside other policies."""
+def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) -> None:
+    """Print the decisions first, then what they come to beside other policies.
+
+    Args:
+        console: where to.
+        answer: the tuned policy.
+        decided: its decisions as "tuned", beside those of "greedy_p", "static" and "greedy".
+    """
     console.print(f"Give each job, by idle servers: {answer.thresholds}.")
     console.print(f"The price of a server is exp({answer.q0:.4g} - idle/{answer.ell:.4g}).")
+    headings = {"tuned": "tuned", "greedy_p": "greedy(p*)"}
+    if answer.static is not None:
+        headings["static"] = f"for load {answer.static.design_load:.4g}"
+    show_decisions(console, decided, {**headings, "greedy": "greedy"})
+    console.print("What that comes to:")
     console.print(_beside(answer))
     console.print(
         "The target is kept beyond doubt."

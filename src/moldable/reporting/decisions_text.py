@@ -1,0 +1,65 @@
+"""How are the decisions of policies laid side by side for a person?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from moldable.policies.decisions import DecisionRow, Decisions, Shares
+
+MOST_ROWS: Final = 16
+"""Beyond, neighbouring rows are told together: a wide curve has a row for every idle server."""
+SURE: Final = 1.0 - 1e-9
+
+
+def show_decisions(
+    console: Console, classes: tuple[Decisions, ...], headings: Mapping[str, str]
+) -> None:
+    """Print a table for each class: ranges of idle servers down, policies across.
+
+    Args:
+        console: where to.
+        classes: their decisions.
+        headings: what the columns of the policies are called.
+    """
+    for part in classes:
+        of = f" to {part.job_class}" if len(classes) > 1 else ""
+        console.print(f"Servers given{of}, by idle servers:")  # a title would wrap with the table
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for heading in ("idle", *headings.values()):
+            table.add_column(heading, justify="right")
+        for rows in _grouped(part.rows):
+            cells = (_cell([row.shares[name] for row in rows]) for name in headings)
+            table.add_row(_range(rows[0].least, rows[-1].most), *cells)
+        console.print(table)
+
+
+def _grouped(rows: tuple[DecisionRow, ...]) -> list[tuple[DecisionRow, ...]]:
+    size = -(-len(rows) // MOST_ROWS)
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _cell(found: list[Shares]) -> str:
+    """Tell one decision in full, and different ones by the widths among them."""
+    if all(shares == found[0] for shares in found):
+        return _shares(found[0])
+    widths = [width for shares in found for width in shares]
+    return _range(min(widths), max(widths))
+
+
+def _shares(shares: Shares) -> str:
+    given = sum(shares.values())
+    if len(shares) == 1 and given > SURE:
+        return str(*shares)
+    parts = [f"{width}: {100.0 * share:.3g} %" for width, share in shares.items()]
+    if given <= SURE:
+        parts.append(f"blocked: {100.0 * (1.0 - given):.3g} %" if given else "blocked")
+    return ", ".join(parts)

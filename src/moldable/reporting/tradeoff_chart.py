@@ -1,0 +1,99 @@
+"""How does the trade-off look in a terminal? Blocking across, mean time up, a mark per family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from rich.console import Console
+
+from moldable.control.families import Chosen, Families
+from moldable.performance import Performance
+
+Point = tuple[float, float]
+
+ROWS: Final = 17
+"""An odd number: one stands in the middle."""
+WIDEST: Final = 76
+MARGIN: Final = 10
+ROUNDING: Final = 1e-9
+BETWEEN: Final = 200
+"""Points drawn between two of a curve: more than there are columns."""
+
+
+class Marked(NamedTuple):
+    """A family, its mark and where it goes."""
+
+    mark: str
+    name: str
+    points: list[Point]
+
+
+def show_tradeoff_chart(console: Console, answer: Families) -> None:
+    """Draw the curves; lower and further left is better."""
+    families = _families(answer)
+    for line in _drawn(families, min(console.width, WIDEST) - MARGIN):
+        console.print(line.rstrip(), no_wrap=True, overflow="crop")
+    console.print("  ".join(f"{part.mark} {part.name}" for part in families))
+
+
+def _families(answer: Families) -> list[Marked]:
+    """List what is drawn; later marks cover earlier ones."""
+    found = []
+    if answer.optimum is not None:
+        best = [(c.blocking, c.mean_execution_time) for c in answer.optimum.controls]
+        found.append(Marked("·", "true optimum", list(_joined(best))))
+    return [
+        *found,
+        Marked("□", "static", _places(answer.static)),
+        Marked("●", "price policy", _places(answer.price_policy)),
+        Marked("★", "greedy(p*)", [_place(answer.greedy_p)]),
+        Marked("▲", "greedy", [_place(answer.greedy)]),
+    ]
+
+
+def _places(chosen: tuple[Chosen, ...]) -> list[Point]:
+    return [_place(part.performance) for part in chosen]
+
+
+def _place(answer: Performance) -> Point:
+    return answer.blocking.value, answer.mean_execution_time.value
+
+
+def _joined(points: list[Point]) -> Iterable[Point]:
+    yield from points
+    for (x, y), (to_x, to_y) in pairwise(points):
+        for k in range(1, BETWEEN):
+            share = k / BETWEEN
+            yield x + share * (to_x - x), y + share * (to_y - y)
+
+
+def _drawn(families: list[Marked], columns: int) -> list[str]:
+    """Return the lines of the picture, axes and their numbers included."""
+    every = [point for part in families for point in part.points]
+    right = _rounded(0.0, max(x for x, _ in every))[1]
+    low, high = _rounded(min(y for _, y in every), max(y for _, y in every))
+    grid = [[" "] * columns for _ in range(ROWS)]
+    for part in families:
+        for x, y in part.points:
+            row = round((high - y) / (high - low) * (ROWS - 1))
+            grid[row][round(x / right * (columns - 1))] = part.mark
+    numbers = {0: high, ROWS // 2: 0.5 * (low + high), ROWS - 1: low}
+    lines = ["", "mean execution time"]
+    for i, cells in enumerate(grid):
+        number = f"{numbers[i]:.4g}" if i in numbers else ""
+        lines.append(f"{number:>{MARGIN - 2}} {'┤' if i in numbers else '│'}{''.join(cells)}")
+    lines.append(f"{'':{MARGIN - 1}}└{'─' * columns}")
+    half, last = f"{0.5 * right:.3g}", f"{right:.3g}"
+    ends = f"{'0':<{columns // 2}}{half}"
+    lines.append(f"{'':{MARGIN}}{ends:<{columns - len(last)}}{last}")
+    return [*lines, f"{'':{MARGIN}}{'blocking (lower and further left is better)':^{columns}}"]
+
+
+def _rounded(low: float, high: float) -> tuple[float, float]:
+    """Widen a range to numbers that are short to write."""
+    step = 0.2 * 10.0 ** math.floor(math.log10(high - low)) if high > low else high or 1.0
+    begin, end = math.floor(low / step + ROUNDING), math.ceil(high / step - ROUNDING)
+    return step * begin, step * max(end, begin + 1)

@@ -1,0 +1,57 @@
+"""What a person reads of decisions side by side."""
+
+from __future__ import annotations
+
+import pytest
+
+from moldable.policies.decisions import DecisionRow, Decisions
+from moldable.reporting.decisions_text import MOST_ROWS, show_decisions
+
+HEADINGS = {"tuned": "tuned", "other": "for load 0.9"}
+
+
+@pytest.fixture
+def told(shown):
+    return lambda *classes: shown(lambda to, what: show_decisions(to, what, HEADINGS), classes)
+
+
+def part(name, *rows):
+    return Decisions(
+        name, tuple(DecisionRow(a, b, {"tuned": x, "other": y}) for a, b, x, y in rows)
+    )
+
+
+def test_a_row_is_a_range_and_a_drawn_width_comes_with_its_share(told):
+    found = told(
+        part(
+            "jobs",
+            (1, 1, {}, {1: 0.25}),
+            (2, 4, {2: 1.0}, {1: 0.4, 2: 0.6}),
+            (5, 30, {3: 1.0}, {3: 0.33333}),
+        )
+    )
+    assert found[0] == "Servers given, by idle servers:"
+    assert "idle tuned for load 0.9" in found
+    rows = [
+        "1 blocked 1: 25 %, blocked: 75 %",
+        "2 to 4 2 1: 40 %, 2: 60 %",
+        "5 to 30 3 3: 33.3 %, blocked: 66.7 %",
+    ]
+    assert [line for line in found if line in rows] == rows
+
+
+def test_several_classes_are_told_apart(told):
+    found = told(part("a", (1, 3, {1: 1.0}, {1: 1.0})), part("b", (1, 3, {2: 1.0}, {1: 1.0})))
+    assert [line for line in found if "given" in line] == [
+        "Servers given to a, by idle servers:",
+        "Servers given to b, by idle servers:",
+    ]
+    assert found.index("1 to 3 1 1") < found.index("1 to 3 2 1")
+
+
+def test_long_tables_are_told_in_few_rows_of_ranges(told):
+    rows = [(i, i, {i: 1.0}, {1: 1.0}) for i in range(1, 101)]
+    found = [line for line in told(part("jobs", *rows)) if line and line[0].isdigit()]
+    assert len(found) <= MOST_ROWS
+    assert found[0] == "1 to 7 1 to 7 1"
+    assert found[-1].startswith("99 to 100")

@@ -1,0 +1,91 @@
+"""What a trade-off looks like in a terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from moldable import SpeedUp, Workload, tradeoff
+from moldable.cli.output import console
+from moldable.control.families import Chosen, Families
+from moldable.performance import Estimate
+from moldable.reporting.tradeoff_chart import ROWS, WIDEST, show_tradeoff_chart
+from reporting.answers import performing
+
+
+def at(blocking, mean_time):
+    return performing(Estimate.exact(blocking), mean_time)
+
+
+@pytest.fixture
+def families():
+    return Families(
+        optimum=None,
+        why_no_optimum="too many states",
+        price_policy=(Chosen(2.0, (0.0, 1.0), at(0.2, 0.5)), Chosen(9.0, (1.0, 1.0), at(0.1, 0.8))),
+        static=(Chosen(2.0, (0.8,), at(0.2, 1.0)),),
+        greedy_p=at(0.3, 0.6),
+        greedy=at(0.4, 0.2),
+    )
+
+
+@pytest.fixture
+def lines(capsys, monkeypatch):
+    def draw(answer, columns=120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        show_tradeoff_chart(console(), answer)
+        return capsys.readouterr().out.splitlines()
+
+    return draw
+
+
+def places(picture, mark):
+    """Return the rows and columns of a mark, the legend left out."""
+    return [(y, x) for y, line in enumerate(picture[:-1]) for x, c in enumerate(line) if c == mark]
+
+
+def test_higher_is_slower_and_further_right_is_more_blocking(lines, families):
+    picture = lines(families)
+    ((static_y, static_x),) = places(picture, "□")
+    ((greedy_y, greedy_x),) = places(picture, "▲")
+    ((star_y, star_x),) = places(picture, "★")
+    (first_y, first_x), (second_y, second_x) = places(picture, "●")
+    assert static_y < first_y < star_y < second_y < greedy_y
+    assert first_x < second_x == static_x < star_x < greedy_x
+    # Times 1.0, 0.6 and 0.2 are evenly spaced, and so are blockings 0.2, 0.3 and 0.4.
+    assert star_y - static_y == greedy_y - star_y == ROWS // 2
+    assert abs((star_x - static_x) - (greedy_x - star_x)) <= 1
+
+
+def test_axes_carry_numbers_that_are_short_and_right(lines, families):
+    picture = lines(families)
+    numbered = [line.split()[0] for line in picture if "┤" in line]
+    assert numbered == ["1", "0.6", "0.2"]
+    assert picture[-3].split() == ["0", "0.2", "0.4"]
+    ((y, x),) = places(picture, "▲")
+    assert x == len(picture[-3]) - 1  # above the 0.4 at the right end
+    assert picture[y].split()[0] == "0.2"
+
+
+def test_the_true_optimum_is_a_curve_where_it_is_known(lines, families):
+    assert not any("·" in line for line in lines(families))
+    assert "true optimum" not in lines(families)[-1]
+    best = tradeoff(Workload.single(SpeedUp([1.0, 1.8, 2.5]), 0.8, 8), 8, (1.0, 4.0, 32.0))
+    picture = lines(dataclasses.replace(families, optimum=best))
+    assert "· true optimum" in picture[-1]
+    columns = {x for _, x in places(picture, "·")}
+    assert columns == set(range(min(columns), max(columns) + 1))
+
+
+@pytest.mark.parametrize("columns", [50, 80, 300])
+def test_the_picture_fits_the_terminal(lines, families, columns):
+    assert max(map(len, lines(families, columns)[:-1])) <= min(columns, WIDEST)
+
+
+def test_policies_that_are_all_alike_are_drawn_all_the_same(lines):
+    same = at(0.0, 0.5)
+    alike = Families(
+        None, "", (Chosen(2.0, (0.0, 1.0), same),), (Chosen(2.0, (0.8,), same),), same, same
+    )
+    assert len(places(lines(alike), "▲")) == 1
