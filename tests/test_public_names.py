@@ -85,6 +85,7 @@ PUBLIC = [
     "stationary_law",
     "tradeoff",
     "tune",
+    "untuned_price",
 ]
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from moldable.policies.price import PricePolicy
     from moldable.policies.rigid import Rigid
     from moldable.policies.thresholds import Thresholds
+    from moldable.policies.untuned import untuned_price
     from moldable.regime import Regime
     from moldable.reservation import ClassAllocation, Reservation, reserve
     from moldable.simulation.simulate import simulate
@@ -94,6 +95,7 @@ _STAGES = {
     "policies.rigid": ("Rigid",),
     "policies.thresholds": ("Thresholds",),
     "policies.price": ("PricePolicy",),
+    "policies.untuned": ("untuned_price",),
     "policies.equi": ("Equi",),
     "policies.policy_file": ("read_policy_file",),
     "performance": ("ClassPerformance", "Estimate", "Performance"),
@@ -187,6 +189,7 @@ __all__ = [
     "stationary_law",
     "tradeoff",
     "tune",
+    "untuned_price",
 ]
 
 

@@ -6,7 +6,17 @@ import json
 
 import pytest
 
-from moldable import Equi, FixedWidth, Greedy, PricePolicy, Rigid, SpeedUp, Thresholds, Workload
+from moldable import (
+    Equi,
+    FixedWidth,
+    Greedy,
+    PricePolicy,
+    Rigid,
+    SpeedUp,
+    Thresholds,
+    Workload,
+    untuned_price,
+)
 from moldable.cli.policy import read_policy
 from moldable.errors import MoldableError
 
@@ -25,6 +35,7 @@ QUICK = ("--jobs", "1e4", "--seed", "1")
         ("equi", Equi()),
         ("price:1,8", PricePolicy.exponential(1, 8)),
         ("price:-0.5, 2e1", PricePolicy.exponential(-0.5, 20)),
+        ("price", untuned_price(WORKLOAD, 40)),
     ],
 )
 def test_names_are_read(text, expected):
@@ -53,8 +64,8 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
         ("fixed:x", "'x' is not a width; write fixed:3"),
         ("fixed:0", "width 0 must be at least 1"),
         ("greedy-p:x", "'x' is not a load; write greedy-p:0.85"),
-        ("price", "policy 'price' lacks its number; write price:1,8"),
-        ("price:1", "'1' is not Q0,ELL, two numbers; write price:1,8"),
+        ("price:", "policy 'price:' lacks its number; write price or price:1,8"),
+        ("price:1", "'1' is not Q0,ELL, two numbers; write price or price:1,8"),
         ("price:1,2,3", "'1,2,3' is not Q0,ELL"),
         ("price:1,x", "'1,x' is not Q0,ELL"),
         ("price:1,0", "price: ell=0 must be finite and above 0"),

@@ -22,9 +22,9 @@ USAGES = {
     "fixed-strict": "fixed-strict:3",
     "rigid": "rigid",
     "equi": "equi",
-    "price": "price:1,8",
+    "price": "price or price:1,8",
 }
-NUMBER_NEEDED = ("fixed", "fixed-strict", "price")
+NUMBER_NEEDED = ("fixed", "fixed-strict")
 
 PolicyOption = Annotated[
     str,
@@ -33,8 +33,9 @@ PolicyOption = Annotated[
         metavar="POLICY",
         help="greedy-p[:DESIGN_LOAD] (the optimum's shares), greedy (the widest that fits), "
         "fixed:WIDTH, fixed-strict:WIDTH (that width or blocked), rigid (each class its one "
-        "width or blocked), price:Q0,ELL (holding a server costs exp(Q0 - idle/ELL)), equi "
-        "(preemptive, only where it can be evaluated), or a JSON file.",
+        "width or blocked), price[:Q0,ELL] (holding a server costs exp(Q0 - idle/ELL); without "
+        "numbers: a rule's guess), equi (preemptive, only where it can be evaluated), or a JSON "
+        "file.",
     ),
 ]
 
@@ -43,6 +44,7 @@ def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | 
     """Read the name of a policy or its file; None is the default, greedy(p*)."""
     from moldable.policies.greedy import greedy_p
     from moldable.policies.policy_file import read_policy_file
+    from moldable.policies.untuned import untuned_price
 
     if text.strip().lower().endswith(".json"):
         return read_policy_file(Path(text.strip()))
@@ -50,6 +52,8 @@ def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | 
     _refuse_bad_spelling(text, name, colon, parameter)
     if name == "greedy-p":
         return greedy_p(workload, servers, _load(text, parameter)) if parameter else None
+    if name == "price" and not parameter:
+        return untuned_price(workload, servers)
     return _rule(text, name, parameter)
 
 
