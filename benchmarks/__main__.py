@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import chain, division, long_curve, simulation, start_up
+from benchmarks import chain, control, division, long_curve, simulation, start_up
 from benchmarks.table import machine, write
 
 SECTIONS = {
@@ -15,6 +15,7 @@ SECTIONS = {
     "One loss model (n = 4000, linear, load 1 - 0.1/sqrt(n)), one core": simulation.peers,
     "How the simulator scales": simulation.scaling,
     "Exact chains and formulas": chain.rows,
+    "Tuning and the trade-off (1, 1.8, 2.5, 3, 3.4 at load 0.8), wall clock": control.rows,
 }
 
 

@@ -1,0 +1,83 @@
+"""Tuning a policy and the whole trade-off: how long a person waits, and for what."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.table import Row
+
+SYSTEM = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--seed", "1", "--json")
+# What may be waited for at each n, in seconds; a limit on blocking that costs time at that n.
+TUNED = ((64, 0.1, 10.0), (4000, 0.01, 60.0))
+TRADEOFF_SERVERS = 64
+LONGEST, MOST_MEMORY, LARGEST_GAP = 180.0, 4000.0, 1e-3
+# The command itself; at the end it tells its peak. What the system counts for a child begins with
+# its parent's memory.
+COMMAND = """
+import atexit, sys
+from moldable.cli import main
+def tell():
+    print(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0], file=sys.stderr)
+atexit.register(tell)
+main()
+"""
+
+
+@dataclass(frozen=True)
+class Waited:
+    """What a command printed, and what it took: seconds of wall clock, megabytes at the peak."""
+
+    answer: dict[str, Any]
+    seconds: float
+    peak: float
+
+
+def rows() -> list[Row]:
+    """Run the commands as a person would, compiled code warm."""
+    _waited("tune", "--servers", "30", "--max-blocking", "0.1")
+    _waited("tradeoff", "--servers", "30", "--prices", "2,4")
+    return [*(_tuned(*case) for case in TUNED), _tradeoff()]
+
+
+def _tuned(servers: int, limit: float, longest: float) -> Row:
+    found = _waited("tune", "--servers", str(servers), "--max-blocking", str(limit))
+    answer = found.answer
+    kept = answer["blocking"] <= limit
+    return Row(
+        f"moldable tune, n = {servers:,}, blocking at most {limit:g}",
+        f"{found.seconds:.1f} s: blocking {answer['blocking']:.5f}, mean time "
+        f"{answer['mean_execution_time']:.4f}, best static {_static(answer)}",
+        f"below {longest:g} s, limit kept",
+        found.seconds < longest and kept,
+    )
+
+
+def _static(answer: dict[str, Any]) -> str:
+    return f"{answer['static']['mean_execution_time']:.4f}" if answer["static"] else "misses it"
+
+
+def _tradeoff() -> Row:
+    found = _waited("tradeoff", "--servers", str(TRADEOFF_SERVERS))
+    optimum = found.answer["optimum"]
+    gap = max(point["gap"] for point in optimum["points"])
+    return Row(
+        f"moldable tradeoff, n = {TRADEOFF_SERVERS}, d = 5, {len(optimum['points'])} prices, "
+        f"{optimum['states']:,} states",
+        f"{found.seconds:.1f} s, {found.peak:,.0f} MB, largest gap {100 * gap:.1g} %",
+        f"below {LONGEST:g} s, {MOST_MEMORY:,.0f} MB, {100 * LARGEST_GAP:g} %",
+        found.seconds < LONGEST and found.peak < MOST_MEMORY and gap < LARGEST_GAP,
+    )
+
+
+def _waited(*words: str) -> Waited:
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, *words, *SYSTEM], capture_output=True, text=True, check=True
+    )
+    seconds = time.perf_counter() - started
+    return Waited(json.loads(done.stdout), seconds, int(done.stderr.split()[-1]) / 1024.0)
