@@ -20,8 +20,8 @@ STRETCHES = np.array([0.25, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5])
 """Values of ell, in square roots of the servers."""
 JOBS_PER_SERVER, FEWEST_JOBS = 100, 200_000
 SEED = 11
-# CIFAR-10 on four GPUs (siasosp23/artifacts, aaf7a0de). The last two took no part in fitting the
-# rule of untuned prices: Transformers on P100s (stanford-futuredata/gavel, c4fa4009) and a power law.
+# CIFAR-10 on four GPUs (siasosp23/artifacts, aaf7a0de). The unseen took no part in fitting the rule
+# of untuned prices: Transformers on P100s (stanford-futuredata/gavel, c4fa4009) and a power law.
 FITTED = {
     "sub-linear": (SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8),
     "Amdahl 0.95, d = 8": (SpeedUp.amdahl(0.95, 8), 0.8),

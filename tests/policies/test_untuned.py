@@ -35,7 +35,7 @@ def test_it_costs_a_few_per_cent_more_than_the_best_of_all_policies(curve, load,
     blocking = found.blocking.value
     cost = (1 - blocking) * found.mean_execution_time.value + price * blocking
     least = optimal_control(workload, 20, price, tolerance=1e-4).cost
-    assert least * (1 - 1e-4) <= cost <= 1.06 * least
+    assert least * (1 - 1e-4) <= cost <= 1.05 * least
 
 
 def test_ell_is_the_same_number_of_square_roots_of_n_at_every_n():
@@ -45,7 +45,7 @@ def test_ell_is_the_same_number_of_square_roots_of_n_at_every_n():
 
 
 def test_a_linear_curve_has_a_steeper_price():
-    assert numbers(SpeedUp.linear(5), 0.8, 100)[1] < 0.5 * numbers(SUB_LINEAR, 0.8, 100)[1]
+    assert numbers(SpeedUp.linear(5), 0.8, 100)[1] < 0.6 * numbers(SUB_LINEAR, 0.8, 100)[1]
 
 
 def test_the_price_never_exceeds_that_of_a_blocked_job():
@@ -59,8 +59,8 @@ def test_q0_falls_with_n_but_not_below_the_shadow_price():
     assert values[-1] == pytest.approx(math.log(1.75) + 0.94)  # the slope between widths 2 and 3
 
 
-def test_an_overload_is_priced_like_blocked_jobs():
-    assert numbers(SUB_LINEAR, 1.5, 100, 8.0)[0] == pytest.approx(math.log(8.0))
+def test_an_overload_is_priced_about_like_blocked_jobs():
+    assert numbers(SUB_LINEAR, 1.5, 100, 8.0)[0] == pytest.approx(math.log(8.0), abs=0.01)
 
 
 def test_widths_that_double_cost_what_they_cost_a_doubling():

@@ -8,8 +8,8 @@ them, `verification/price_scaling.py` measures such grids again). What was regul
   none on a linear curve, where only a steep price holds jobs back;
 - q0 falls slowly with n; it rises with what a blocked job costs, with the price from which a job is
   better off on its narrowest width, and a little with the shadow price;
-- where nothing is idle, a server is worth at most what a blocked job costs, and more than twice the
-  shadow price.
+- where nothing is idle, a server is worth about what a blocked job costs at most, and more than
+  twice the shadow price.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from moldable.reservation import reserve
 from moldable.workload import JobClass, Workload
 
 BLOCKED_JOB_PRICE: Final = 8.0
-STEEPEST, PER_LOSS, FLATTEST = 0.25, 4.95, 0.7
+STEEPEST, PER_LOSS, FLATTEST = 0.35, 3.5, 0.7
 """ell over the square root of n: without loss of efficiency, by that loss, and at most."""
 LEVEL, BY_SERVERS, BY_PRICE, BY_STEP, BY_SHADOW = 2.24, 0.29, 0.20, 0.63, 0.13
 """Of q0: its level, and how it moves with the logarithms."""
 DEAREST_STEP: Final = 3.0
 LEAST_SHADOW: Final = -2.0
 ABOVE_SHADOW: Final = 0.94
+MOST_BY_STEP, USUAL_STEP = 0.2, 1.4
 
 
 def untuned_price(
@@ -58,7 +59,8 @@ def untuned_price(
         + BY_STEP * step
         + BY_SHADOW * max(shadow, LEAST_SHADOW)
     )
-    q0 = min(math.log(blocked_job_price), max(q0, shadow + ABOVE_SHADOW))
+    most = math.log(blocked_job_price) + MOST_BY_STEP * (step - USUAL_STEP)
+    q0 = min(most, max(q0, shadow + ABOVE_SHADOW))
     stretch = min(STEEPEST + PER_LOSS * loss, FLATTEST)
     return PricePolicy.exponential(q0, stretch * math.sqrt(servers))
 
