@@ -40,6 +40,10 @@ def test_a_row_is_a_range_and_a_drawn_width_comes_with_its_share(told):
     assert [line for line in found if line in rows] == rows
 
 
+def test_shares_that_nobody_would_notice_are_left_out(told):
+    assert "1 to 3 2 1" in told(part("jobs", (1, 3, {2: 1.0}, {1: 1.0 - 9e-9, 2: 9e-9})))
+
+
 def test_several_classes_are_told_apart(told):
     found = told(part("a", (1, 3, {1: 1.0}, {1: 1.0})), part("b", (1, 3, {2: 1.0}, {1: 1.0})))
     assert [line for line in found if "given" in line] == [

@@ -13,7 +13,8 @@ from moldable.policies.decisions import DecisionRow, Decisions, Shares
 
 MOST_ROWS: Final = 16
 """Beyond, neighbouring rows are told together: a wide curve has a row for every idle server."""
-SURE: Final = 1.0 - 1e-9
+UNSEEN: Final = 1e-6
+"""A share that nobody would notice: a design load at its very limit leaves some."""
 
 
 def show_decisions(
@@ -56,10 +57,10 @@ def _cell(found: list[Shares]) -> str:
 
 
 def _shares(shares: Shares) -> str:
-    given = sum(shares.values())
-    if len(shares) == 1 and given > SURE:
-        return str(*shares)
-    parts = [f"{width}: {100.0 * share:.3g} %" for width, share in shares.items()]
-    if given <= SURE:
-        parts.append(f"blocked: {100.0 * (1.0 - given):.3g} %" if given else "blocked")
-    return ", ".join(parts)
+    told = {str(width): share for width, share in shares.items() if share > UNSEEN}
+    blocked = 1.0 - sum(shares.values())
+    if blocked > UNSEEN:
+        told["blocked"] = blocked
+    if len(told) == 1:
+        return str(*told)
+    return ", ".join(f"{what}: {100.0 * share:.3g} %" for what, share in told.items())

@@ -19,8 +19,8 @@ def tradeoff_figure(answer: Families) -> Figure:
     if answer.optimum is not None:
         points = [(c.blocking, c.mean_execution_time) for c in answer.optimum.controls]
         axes.plot(*zip(*points, strict=True), "-", color=GREY, lw=3, label="true optimum")
+    _family(axes, answer.static, "s", ORANGE, "static: greedy(p*) for other loads")
     _family(axes, answer.price_policy, "o", BLUE, "price policy")
-    _family(axes, answer.static, "s", ORANGE, "greedy(p*) for other loads")
     for name, part, mark, colour in (
         ("greedy(p*)", answer.greedy_p, "*", VERMILION),
         ("greedy", answer.greedy, "^", GREEN),
