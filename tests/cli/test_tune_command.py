@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -90,6 +91,15 @@ def test_a_tradeoff_is_written_whole(run, tmp_path):
         assert best["cost"] * (1 - 1e-6) <= cost <= 1.03 * best["cost"]
 
 
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(run):
+    # This many servers would take hours.
+    began = time.monotonic()
+    result = run("tradeoff", *SMALL[:4], "--servers", "500", "--out", "/proc/none")
+    assert result.returncode == 2
+    assert "cannot be made" in result.stderr
+    assert time.monotonic() - began < 60
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -98,7 +108,6 @@ def test_a_tradeoff_is_written_whole(run, tmp_path):
         (("tune", *SMALL, "--max-blocking", "1e-6"), "the least blocking of any policy"),
         (("tradeoff", *SMALL, "--prices", "2,many"), "not a list of numbers"),
         (("tradeoff", *SMALL, "--prices", "-2"), "above 0"),
-        (("tradeoff", *SMALL, "--prices", "2", "--out", "/proc/none"), "cannot be made"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_way_out(run, arguments, message):

@@ -53,6 +53,12 @@ def test_several_classes_are_told_apart(told):
     assert found.index("1 to 3 1 1") < found.index("1 to 3 2 1")
 
 
+def test_a_long_table_follows_the_first_policy_while_it_can(told):
+    rows = [(i, i, {1 + i // 20: 1.0}, {i: 1.0}) for i in range(1, 60)]
+    found = [line for line in told(part("jobs", *rows)) if line and line[0].isdigit()]
+    assert found == ["1 to 19 1 1 to 19", "20 to 39 2 20 to 39", "40 to 59 3 40 to 59"]
+
+
 def test_long_tables_are_told_in_few_rows_of_ranges(told):
     rows = [(i, i, {i: 1.0}, {1: 1.0}) for i in range(1, 101)]
     found = [line for line in told(part("jobs", *rows)) if line and line[0].isdigit()]

@@ -57,6 +57,8 @@ def tradeoff(
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)
     asked = _prices(prices)
+    if out is not None:
+        _make_ready(out)
     with output.status_line() as progress:
         answer = families(
             system,
@@ -89,16 +91,23 @@ def _prices(text: str) -> list[float]:
     return sorted(set(found))
 
 
-def _write(answer: Families, folder: Path) -> None:
-    from moldable.reporting.figures import rendered
-    from moldable.reporting.tradeoff_plot import tradeoff_figure
-    from moldable.text_files import write_whole
+def _make_ready(folder: Path) -> None:
+    """Find out before minutes of work whether its results can be drawn and kept."""
+    from moldable.reporting.figures import new_figure
 
+    new_figure((1.0, 1.0))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"--out {folder} cannot be made: {reason}; choose another") from None
+
+
+def _write(answer: Families, folder: Path) -> None:
+    from moldable.reporting.figures import rendered
+    from moldable.reporting.tradeoff_plot import tradeoff_figure
+    from moldable.text_files import write_whole
+
     text = writer.dumps(answer.to_dict(), indent=1, allow_nan=False)
     write_whole(folder / "tradeoff.json", text.encode(), "--out")
     figure = tradeoff_figure(answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain, groupby
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
@@ -25,7 +26,7 @@ def show_decisions(
     Args:
         console: where to.
         classes: their decisions.
-        headings: what the columns of the policies are called.
+        headings: what the columns of the policies are called, the one that matters most first.
     """
     for part in classes:
         of = f" to {part.job_class}" if len(classes) > 1 else ""
@@ -33,15 +34,19 @@ def show_decisions(
         table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for heading in ("idle", *headings.values()):
             table.add_column(heading, justify="right")
-        for rows in _grouped(part.rows):
+        for rows in _grouped(part.rows, next(iter(headings))):
             cells = (_cell([row.shares[name] for row in rows]) for name in headings)
             table.add_row(_range(rows[0].least, rows[-1].most), *cells)
         console.print(table)
 
 
-def _grouped(rows: tuple[DecisionRow, ...]) -> list[tuple[DecisionRow, ...]]:
-    size = -(-len(rows) // MOST_ROWS)
-    return [rows[i : i + size] for i in range(0, len(rows), size)]
+def _grouped(rows: tuple[DecisionRow, ...], first: str) -> list[tuple[DecisionRow, ...]]:
+    """Join neighbours if there are too many: first those in which the first policy is the same."""
+    if len(rows) <= MOST_ROWS:
+        return [(row,) for row in rows]
+    same = [tuple(part) for _, part in groupby(rows, lambda row: row.shares[first])]
+    size = -(-len(same) // MOST_ROWS)
+    return [tuple(chain(*same[i : i + size])) for i in range(0, len(same), size)]
 
 
 def _range(low: int, high: int) -> str:
