@@ -8,6 +8,7 @@ from typing import Final, final
 from moldable.arrivals import Poisson
 from moldable.chain.exact import stationary_law
 from moldable.chain.pool import predicted_states
+from moldable.policies.greedy import GreedyP
 from moldable.policies.policy_table import Policy
 from moldable.policies.price import PricePolicy
 from moldable.simulation.candidates import try_policies
@@ -35,8 +36,7 @@ class Trials:
 
     def __init__(self, workload: Workload, servers: int, seed: int, threads: int | None) -> None:
         self.workload, self.servers, self.seed, self.threads = workload, servers, seed, threads
-        # The most kinds occur where no width divides anything: a price visits them all.
-        system = build_system(workload, servers, PricePolicy.exponential(0.0, 2.0), Poisson())
+        system = build_system(workload, servers, _every_width(workload), Poisson())
         self.unit = mean_size(system)
         states = predicted_states(system)
         self.exact = states is not None and states <= EXACT_STATES
@@ -74,3 +74,15 @@ class Trials:
     def price_table(self, pair: Pair) -> Hashable:
         """Return what exponential prices with the same decisions share."""
         return self.table(PricePolicy.exponential(*pair))
+
+
+def _every_width(workload: Workload) -> GreedyP:
+    """Return a policy with as many states as any can have."""
+    return GreedyP(
+        {
+            job_class.name: {
+                int(width): 1.0 / len(job_class.speedup) for width in job_class.speedup.widths
+            }
+            for job_class in workload.classes
+        }
+    )
