@@ -59,17 +59,23 @@ def predicted_states(pool: System) -> int | None:
         model = _model(pool)
     except ChainError:
         return None
-    states = count_states(_widths(model), pool.servers)
-    if _two_kinds(model) and states > WINDOW_FROM:
-        return min(states, first_states(_narrow_first(model)[0], pool.servers))
-    return states
+    return _predicted(pool, model)
 
 
 def refuse_large(pool: System) -> None:
     """Refuse a chain that would be too large, with the number of its states."""
-    states = predicted_states(pool)
-    if states is not None:
-        refuse_too_many(states, pool.servers, _model(pool).rates.size)
+    try:
+        model = _model(pool)
+    except ChainError:
+        return  # solving it will say why there is none
+    refuse_too_many(_predicted(pool, model), pool.servers, model.rates.size)
+
+
+def _predicted(pool: System, model: ChainModel) -> int:
+    states = count_states(_widths(model), pool.servers)
+    if _two_kinds(model) and states > WINDOW_FROM:
+        return min(states, first_states(_narrow_first(model)[0], pool.servers))
+    return states
 
 
 def _with_room(pool: System, model: ChainModel) -> Floats:

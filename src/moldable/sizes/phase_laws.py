@@ -21,6 +21,8 @@ from moldable.sizes.phases import Matrix, PhaseRepresentation
 
 # Up to so many phases, adding exponentials is faster than numpy's gamma generator.
 FEW: Final = 4
+# Searches ask for it thousands of times; it cannot be changed.
+ONE_PHASE: Final = PhaseRepresentation([1.0], [[-1.0]])
 
 
 @final
@@ -40,7 +42,7 @@ class Exponential(SizeLaw):
 
     @property
     def phases(self) -> PhaseRepresentation:
-        return PhaseRepresentation([1.0], [[-1.0]])
+        return ONE_PHASE
 
     def sample(self, rng: np.random.Generator, count: int) -> Floats:
         return rng.standard_exponential(count)
