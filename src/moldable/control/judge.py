@@ -109,7 +109,9 @@ class Judge:
             slope: of the limited figure's logarithm in the knob; measured if not given.
         """
         judged = [(knob, self.evaluate(knob.policy)) for knob in finalists]
-        if self.target.limit is not None:
+        # Several finalists are the best of many tables: what lies between them was looked at.
+        chosen = len(judged) > 1 and any(self._kept(answer) for _, answer in judged)
+        if self.target.limit is not None and not chosen:
             judged += self._moved(*judged[0], self.target.limit, slope)
         sure = [entry for entry in judged if self._kept(entry[1])]
         knob, answer = min(sure or judged, key=lambda entry: self._merit(entry[1]))
