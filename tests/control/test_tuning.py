@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from moldable import (
+    Estimate,
     JobClass,
     MoldableError,
     PricePolicy,
@@ -14,6 +17,8 @@ from moldable import (
     greedy_p,
     tune,
 )
+from moldable.control import tuning
+from moldable.control.static_family import Static
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SMALL = Workload.single(CURVE, 0.8, 16)
@@ -122,3 +127,22 @@ def test_the_static_family_is_what_its_design_load_says():
     tuned = tune(SMALL, 16, max_blocking=0.2, seed=1)
     again = evaluate(SMALL, 16, greedy_p(SMALL, 16, tuned.static.design_load))
     assert again.blocking.value == tuned.static.performance.blocking.value <= 0.2
+
+
+def test_a_simpler_policy_that_is_better_is_named(monkeypatch):
+    """On a made-up verdict: the best design load is said to be far faster at no blocking."""
+    better = evaluate(SMALL, 16, greedy_p(SMALL, 16))
+    better = dataclasses.replace(
+        better, blocking=Estimate.exact(0.0), mean_execution_time=Estimate.exact(0.1)
+    )
+    monkeypatch.setattr(tuning, "best_static", lambda *_: Static(0.85, better))
+    tuned = tune(SMALL, 16, blocked_job_price=4.0, seed=1)
+    assert any("greedy-p:0.85" in warning for warning in tuned.performance.warnings)
+
+
+def test_blocking_too_rare_to_count_is_reached_by_a_tail_and_certified_only_if_exact():
+    workload = Workload.single(SpeedUp([1, 1.8]), 0.8, 400)
+    tuned = tune(workload, 400, max_blocking=1e-6, seed=1)
+    assert tuned.performance.method == "chain"
+    assert 0.5e-6 < tuned.performance.blocking.value <= 1e-6
+    assert tuned.certified

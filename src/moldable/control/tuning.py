@@ -152,7 +152,7 @@ def tune(
         **knob.policy.price.keys(),
         policy=knob.policy,
         thresholds=knob.policy.describe(workload, servers),
-        performance=answer if certified else _doubted(answer, target),
+        performance=_with_doubts(answer, target, static, certified=certified),
         greedy_p=greedy_p,
         static=static,
         optimum=best(workload, servers, target),
@@ -186,15 +186,28 @@ def _knob(pair: Pair, servers: int) -> Knob[PricePolicy]:
     return Knob(q0, lambda q0: PricePolicy.exponential(q0, ell), SHIFT * math.sqrt(servers) / ell)
 
 
-def _doubted(answer: Performance, target: Target) -> Performance:
-    """Add why a limit is not certified."""
-    why = "the limit is met, but not at the far end of the interval"
-    if target.max_blocking is not None and target.max_blocking < COUNTABLE:
-        why = (
+def _with_doubts(
+    answer: Performance, target: Target, static: Static | None, *, certified: bool
+) -> Performance:
+    """Add why a limit is not certified, and whether a simpler policy would be better."""
+    doubts = []
+    if not certified and target.max_blocking is not None and target.max_blocking < COUNTABLE:
+        doubts.append(
             f"blocking as rare as {target.max_blocking:g} was not counted but carried on from a "
             f"fitted tail: it cannot be certified"
         )
-    return dataclasses.replace(answer, warnings=(*answer.warnings, why))
+    elif not certified:
+        doubts.append("the limit is met, but not at the far end of the interval")
+    if static is not None and _merit(target, static.performance) < _merit(target, answer):
+        doubts.append(
+            f"greedy(p*) for load {static.design_load:.4g} is better here: use "
+            f"greedy-p:{static.design_load:.4g}"
+        )
+    return dataclasses.replace(answer, warnings=(*answer.warnings, *doubts))
+
+
+def _merit(target: Target, answer: Performance) -> float:
+    return target.merit(answer.blocking.value, answer.mean_execution_time.value)
 
 
 def _unreached(target: Target, answer: Performance) -> str:
