@@ -13,6 +13,8 @@ from verification import (
     optimum_against_highs,
     paper_pareto_column,
     price_forms,
+    price_gap,
+    price_scaling,
     simulation_against_erlang,
 )
 
@@ -26,6 +28,8 @@ EXPERIMENTS = (
     paper_pareto_column,
     optimal_control,
     price_forms,
+    price_scaling,
+    price_gap,
 )
 
 
