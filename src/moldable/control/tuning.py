@@ -30,7 +30,7 @@ FEW: Final = 500
 """Servers up to which neighbouring prices are few different tables, all of them worth a look."""
 SHORTLIST, FINALISTS = 16, 3
 """Tables that are measured once more, and those of them that are judged."""
-POLISHED, REMEASURED = 4, 7
+POLISHED, REMEASURED = 3, 7
 """Rounds whose number of jobs the last looks take."""
 SHIFT: Final = 0.05
 """By how many square roots of n a price is shifted, in servers, to see what q0 does."""
