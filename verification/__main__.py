@@ -12,8 +12,10 @@ from verification import (
     optimal_control,
     optimum_against_highs,
     paper_pareto_column,
+    price_at_4000,
     price_forms,
     price_gap,
+    price_robustness,
     price_scaling,
     simulation_against_erlang,
 )
@@ -28,6 +30,8 @@ EXPERIMENTS = (
     paper_pareto_column,
     optimal_control,
     price_forms,
+    price_at_4000,
+    price_robustness,
     price_scaling,
     price_gap,
 )
