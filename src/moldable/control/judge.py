@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar, final
 
@@ -19,6 +20,7 @@ from moldable.control.trials import Trials
 from moldable.evaluation import choose_method, evaluate
 from moldable.performance import Estimate, Performance
 from moldable.policies.policy_table import Policy
+from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import simulate
 from moldable.system import build_system
 
@@ -108,7 +110,9 @@ class Judge:
             finalists: where to begin, the likeliest first.
             slope: of the limited figure's logarithm in the knob; measured if not given.
         """
-        judged = [(knob, self.evaluate(knob.policy)) for knob in finalists]
+        with ThreadPoolExecutor(count_workers(self.trials.threads, None)) as pool:
+            answers = pool.map(self.evaluate, [knob.policy for knob in finalists])
+            judged = list(zip(finalists, answers, strict=True))
         # Several finalists are the best of many tables: what lies between them was looked at.
         chosen = len(judged) > 1 and any(self._kept(answer) for _, answer in judged)
         if self.target.limit is not None and not chosen:

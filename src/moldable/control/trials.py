@@ -20,7 +20,7 @@ Pair = tuple[float, float]
 EXACT_STATES: Final = 1_500
 """States up to which every trial is exact: beyond, hundreds of chains would take long."""
 JOBS_PER_SERVER: Final = 25
-FEWEST_JOBS, MOST_JOBS = 20_000, 1_000_000
+FEWEST_JOBS, MOST_JOBS = 12_000, 1_000_000
 REPLICATIONS: Final = 4
 
 
