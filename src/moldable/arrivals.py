@@ -99,21 +99,32 @@ class MarkovModulated(Arrivals):
 
     def shares(self) -> Floats:
         """Return the long-run share of time spent in each level."""
-        off = np.array(self.switching, dtype=np.float64)
-        np.fill_diagonal(off, 0.0)
+        off = self.leaving()
         generator = off - np.diag(off.sum(axis=1))
         system = np.vstack((generator.T, np.ones(len(self.levels))))
         right = np.append(np.zeros(len(self.levels)), 1.0)
         return np.asarray(np.linalg.lstsq(system, right, rcond=None)[0])
 
-    def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
-        """Begin a realisation with the level drawn from its long-run shares."""
-        shares = self.shares()
-        levels = np.array(self.levels) * rate / float(shares @ np.array(self.levels))
+    def rates(self, rate: float) -> Floats:
+        """Return the rate of arrivals in each level that makes their long-run mean `rate`."""
+        levels = np.array(self.levels)
+        return np.asarray(levels * rate / float(self.shares() @ levels))
+
+    def leaving(self) -> Floats:
+        """Return the rates of jumps, with zeros on the diagonal."""
         off = np.array(self.switching, dtype=np.float64)
         np.fill_diagonal(off, 0.0)
-        level = int(rng.choice(levels.size, p=shares / shares.sum()))
-        return _Modulated(levels / scale, off / scale, rng, level)
+        return off
+
+    def first_level(self, rng: np.random.Generator) -> int:
+        """Draw the level at time 0 from the long-run shares."""
+        shares = self.shares()
+        return int(rng.choice(shares.size, p=shares / shares.sum()))
+
+    def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
+        """Begin a realisation with the level drawn from its long-run shares."""
+        levels, leaving = self.rates(rate) / scale, self.leaving() / scale
+        return _Modulated(levels, leaving, rng, self.first_level(rng))
 
 
 @final

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import beta, kstest, triang, weibull_min
+from scipy.stats import beta, kstest, semicircular, triang
 from scipy.stats import gamma as scipy_gamma
 
 from moldable import (
@@ -26,15 +26,44 @@ from moldable import (
     Workload,
 )
 from moldable.kernels import bucket_ring as draws
-from moldable.simulation.drawn_laws import _walked, draw_sizes, drawn_laws
+from moldable.simulation.drawn_arrivals import drawn_arrivals
+from moldable.simulation.drawn_laws import _walked, drawn_law, drawn_laws
 from moldable.simulation.feed import NO_LABELS, Feed
 from moldable.system import build_system
 
 # Three phases with a loop back to the first: nothing simpler would do.
 WALK = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])
-# Rates so far apart that no table of quantiles is fine enough.
+# Rates so far apart that no grid of quantiles is fine enough, first with a short walk.
 STIFF = PhaseType([0.9, 0.1], [[-1000.0, 0.0], [0.0, -1.0]])
+STIFF_AND_LONG = PhaseType(
+    [0.9, 0, 0, 0.1],
+    [[-2000.0, 2000.0, 0, 0], [0, -2000.0, 2000.0, 0], [0, 0, -2000.0, 0], [0, 0, 0, -1.0]],
+)
 NO_CHOICE = (np.ones(1), np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
+HELPERS = (
+    "look_up",
+    "look_between",
+    "draw_phases",
+    "draw_sizes",
+    "draw_by_class",
+    "modulate",
+    "draw_times",
+    "draw_jobs",
+)
+
+
+def poisson(gap, now=0.0):
+    arrivals = drawn_arrivals(Poisson(), 1.0, np.random.default_rng(0), gap)
+    arrivals[0][draws.NOW] = now
+    return arrivals
+
+
+def draw(law, rng, count):
+    sizes = np.empty(count)
+    draws.draw_sizes(rng, sizes, *drawn_law(law))
+    return sizes
 
 
 class Script:
@@ -59,8 +88,8 @@ def plain(monkeypatch):
     # What is compiled must be so before, or it would find the plain functions in its place.
     rng, one = np.random.Generator(np.random.SFC64(0)), drawn_laws([Exponential()])
     memory = (np.empty(1), np.empty(1), NO_LABELS, np.empty(1))
-    draws.draw_block(rng, *memory, 0.0, 1.0, NO_CHOICE, one)
-    for name in ("look_up", "draw_phases", "draw_sizes", "draw_by_class"):
+    draws.draw_block(rng, *memory, poisson(1.0), NO_CHOICE, one)
+    for name in HELPERS:
         monkeypatch.setattr(draws, name, getattr(draws, name).py_func)
     return draws.draw_block.py_func
 
@@ -69,9 +98,10 @@ def test_scripted_draws_land_in_their_places(plain):
     times, sizes, picks = np.empty(3), np.empty(3), np.empty(3)
     script = Script([1.0, 0.5, 2.0], [0.0, 1.0, -1.0], [0.1, 0.2, 0.3])
     one = (np.array([draws.LOGNORMAL]), np.array([0.5]), np.array([0.25]), None, np.zeros(0))
-    last = plain(script, times, sizes, NO_LABELS, picks, 10.0, 2.0, NO_CHOICE, one)
+    arrivals = poisson(2.0, now=10.0)
+    plain(script, times, sizes, NO_LABELS, picks, arrivals, NO_CHOICE, one)
     assert times.tolist() == [12.0, 13.0, 17.0]
-    assert last == 17.0
+    assert arrivals[0][draws.NOW] == 17.0
     assert sizes == pytest.approx([math.exp(0.5), math.exp(0.75), math.exp(0.25)])
     assert picks.tolist() == [0.1, 0.2, 0.3]
 
@@ -90,6 +120,8 @@ def test_scripted_draws_land_in_their_places(plain):
         FromScipy(scipy_gamma(2.5)),
         WALK,
         STIFF,
+        STIFF_AND_LONG,
+        FromScipy(semicircular(loc=1.0)),
     ],
     ids=str,
 )
@@ -98,7 +130,7 @@ def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law, plain):
     for function in (draws.draw_block, plain):
         rng = np.random.Generator(np.random.SFC64(3))
         times, sizes, picks = np.empty(20_000), np.empty(20_000), np.empty(10)
-        function(rng, times, sizes, NO_LABELS, picks, 0.0, 0.5, NO_CHOICE, drawn_laws([law]))
+        function(rng, times, sizes, NO_LABELS, picks, poisson(0.5), NO_CHOICE, drawn_laws([law]))
         drawn.append((times, sizes, picks))
     for one, other in zip(*drawn, strict=True):
         assert one.tobytes() == other.tobytes()
@@ -119,17 +151,16 @@ def test_walked_phases_follow_their_law(law):
     assert kstest(sizes * 1.05, law.cdf).pvalue < 1e-4
 
 
-def test_laws_without_a_kernel_of_their_own_are_drawn_by_themselves():
-    steep = FromScipy(weibull_min(0.02))
-    assert drawn_laws([WALK, steep]) is None
-    sizes = draw_sizes(steep, np.random.default_rng(8), 1000)
-    assert np.array_equal(sizes, steep.sample(np.random.default_rng(8), 1000))
+def test_phases_are_walked_through_only_where_that_is_quick():
+    assert drawn_law(WALK).law == draws.QUANTILES
+    assert drawn_law(STIFF).law == draws.PHASES
+    assert drawn_law(STIFF_AND_LONG).law == draws.PIECES
 
 
 @pytest.mark.parametrize("law", [FromScipy(triang(0.3)), FromScipy(beta(0.5, 0.5))], ids=str)
 def test_kinked_and_steeply_ending_laws_are_looked_up_too(law):
-    sizes = draw_sizes(law, np.random.default_rng(8), 100_000)
-    assert not np.array_equal(sizes, law.sample(np.random.default_rng(8), 100_000))
+    assert drawn_law(law).law == draws.QUANTILES
+    sizes = draw(law, np.random.default_rng(8), 100_000)
     assert kstest(sizes, law.cdf).pvalue > 1e-4
     assert kstest(sizes * 1.02, law.cdf).pvalue < 1e-4
 
@@ -141,7 +172,7 @@ def test_scripted_labels_get_sizes_of_their_class(plain):
     laws = [Deterministic(), Exponential(), Empirical([1.0, 3.0])]
     uniforms = [0.1, 0.2, 0.6, 0.9, 0.7]
     script = Script([0.5] * 5 + [7.0, 8.0], [], [*uniforms, 0.2, 0.7])
-    plain(script, times, sizes, labels, picks, 0.0, 2.0, choice, drawn_laws(laws))
+    plain(script, times, sizes, labels, picks, poisson(2.0), choice, drawn_laws(laws))
     assert times.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert labels.tolist() == [0, 2, 1, 2, 1]
     assert sizes.tolist() == [1.0, 0.5, 7.0, 1.5, 8.0]

@@ -28,3 +28,12 @@ def look_up(table, e):
     a, b, c, d = table[2 + 4 * ((exponent + 36) * cells + cell) :][:4]
     share = passed - cell
     return a + share * (b + share * (c + share * d))
+
+
+def look_between(table, e):
+    """Try one piece after the other, and evaluate its cubic."""
+    cells = int(table[2])
+    pieces = [table[at : at + 6] for at in range(4 + cells, len(table), 6)]
+    begin, inverse, a, b, c, d = [piece for piece in pieces if piece[0] <= e][-1]
+    share = (e - begin) * inverse
+    return math.exp(a + share * (b + share * (c + share * d)))

@@ -8,6 +8,7 @@ from scipy import stats
 
 from moldable import FromScipy, Hyperexponential, MixedErlang, PhaseType
 from moldable.kernels.bucket_ring import look_up
+from moldable.simulation.inversion import Inverse
 from moldable.simulation.quantile_table import quantile_table
 from naive import quantiles as naive
 
@@ -30,7 +31,7 @@ LAWS = {
 
 
 def table_of(law):
-    return quantile_table(law if hasattr(law, "survival") else law.phases)
+    return quantile_table(Inverse.of(law if hasattr(law, "survival") else law.phases))
 
 
 def test_phases_know_their_tail_and_density():

@@ -5,8 +5,8 @@ need no order. So running jobs hang in unordered lists from a ring of time bucke
 the time between arrivals. A job further ahead than the ring's span stays where it is until its turn
 of the ring comes. Departures are looked up only when the policy could tell the difference, so the
 idle counts kept here are lower bounds between such times. All random numbers come in as arrays; for
-Poisson arrivals and most laws of sizes `drawn_ring` fills those arrays itself, block after block,
-so that threads do not wait for one another's turn to run Python.
+most arrivals and laws of sizes `drawn_ring` fills those arrays itself, block after block, so that
+threads do not wait for one another's turn to run Python.
 """
 
 from __future__ import annotations
@@ -17,57 +17,10 @@ import numpy as np
 from numba import njit
 
 CURSOR, FREE = 0, 1
-ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+ONE, TWO, THREE, FOUR, FIVE = [np.uint64(i) for i in range(1, 6)]
+NOW, FIRST, LEVEL, LEFT = range(4)
 EXPONENTIAL, DETERMINISTIC, LOGNORMAL, PARETO, WEIBULL, LISTED, PHASES, QUANTILES = range(8)
-
-
-@njit(nogil=True, cache=True)
-def hang(granted, durations, widths, heads, following, departure, kind, free, cursors):
-    """Let jobs of one kind run from time 0 on; the arrays are those of `bucket_ring`.
-
-    Returns the servers they hold.
-    """
-    mask, unused = heads.size - 1, cursors[FREE]
-    for i in range(durations.size):
-        unused -= 1
-        job = free[unused]
-        departure[job] = durations[i]
-        kind[job] = granted
-        slot = np.int64(durations[i]) & mask
-        following[job] = heads[slot]
-        heads[slot] = job
-    cursors[FREE] = unused
-    return widths[granted] * durations.size
-
-
-@njit(nogil=True, cache=True)
-def survey(now, since, heads, following, departure, duration, kind, held, left, young, young_time):
-    """Look at every job that hangs in the ring.
-
-    Args:
-        now: jobs that departed until now are only counted as held: nobody has looked them up.
-        since: jobs that arrived after this time are young.
-        heads: the first array of `bucket_ring` that describes the jobs; the next four follow it.
-        following: see there.
-        departure: see there.
-        duration: see there.
-        kind: see there.
-        held: jobs of each kind hanging in the ring, counted on.
-        left: time that those in the system still need, summed on.
-        young: young jobs in the system, counted on, if durations are kept.
-        young_time: their whole run time, summed on.
-    """
-    for slot in range(heads.size):
-        job = heads[slot]
-        while job >= 0:
-            k = kind[job]
-            held[k] += 1
-            if departure[job] > now:
-                left[k] += departure[job] - now
-                if duration.size and departure[job] - duration[job] > since:
-                    young[k] += 1
-                    young_time[k] += duration[job]
-            job = following[job]
+PIECES, ELSEWHERE = 8, 9
 
 
 @njit(nogil=True, cache=True)
@@ -253,19 +206,47 @@ def look_up(sizes, table):
 
 
 @njit(nogil=True, cache=True)
+def look_between(sizes, table):
+    """Do the same by a table whose pieces are as long as they may be.
+
+    Args:
+        sizes: the numbers, to overwrite.
+        table: how many bits of a number stand below that of its cell, the number of the first cell,
+            how many cells there are, the piece in which each begins and the last one ends; then for
+            each piece where it begins, one over its length, and its cubic, constant first.
+    """
+    shift, first, last = np.uint64(table[0]), int(table[1]), int(table[2]) - 1
+    begin, words = last + 5, sizes.view(np.uint64)
+    for i in range(sizes.size):
+        number = sizes[i]
+        cell = min(max(int(words[i] >> shift) - first, 0), last)
+        low, high = int(table[3 + cell]), int(table[4 + cell])
+        while low < high:
+            middle = (low + high + 1) >> 1
+            if table[begin + 6 * middle] <= number:
+                low = middle
+            else:
+                high = middle - 1
+        at = np.uint64(begin + 6 * low)
+        share = max((number - table[at]) * table[at + ONE], 0.0)
+        slope = table[at + THREE] + share * (table[at + FOUR] + share * table[at + FIVE])
+        sizes[i] = math.exp(table[at + TWO] + share * slope)
+
+
+@njit(nogil=True, cache=True)
 def draw_sizes(rng, sizes, law, location, scale, numbers):
     """Fill an array with draws of one law.
 
     Args:
         rng: a numpy generator.
         sizes: to fill.
-        law: one of the codes above.
+        law: one of the codes above; what is drawn elsewhere is left alone.
         location: mean of a lognormal's logarithm, logarithm of a Pareto's least value, or one over
             a Weibull's shape.
         scale: deviation of a lognormal's logarithm, one over a Pareto's shape, or a Weibull's
             scale.
-        numbers: the table of `look_up`, or equally likely sizes, or `begin`, `stay` and `jumps` of
-            `draw_phases`.
+        numbers: the table of `look_up` or `look_between`, or equally likely sizes, or `begin`,
+            `stay` and `jumps` of `draw_phases`.
     """
     if law == DETERMINISTIC:
         sizes[:] = 1.0
@@ -286,11 +267,13 @@ def draw_sizes(rng, sizes, law, location, scale, numbers):
         count = round(math.sqrt(1.0 + numbers.size)) - 1
         jumps = numbers[2 * count :].reshape(count, count)
         draw_phases(rng, sizes, numbers[:count], numbers[count : 2 * count], jumps)
-    else:
+    elif law != ELSEWHERE:
         for i in range(sizes.size):
             sizes[i] = rng.standard_exponential()
         if law == QUANTILES:
             look_up(sizes, numbers)
+        elif law == PIECES:
+            look_between(sizes, numbers)
 
 
 @njit(nogil=True, cache=True)
@@ -324,30 +307,86 @@ def draw_by_class(rng, sizes, labels, codes, locations, scales, starts, numbers)
 
 
 @njit(nogil=True, cache=True)
-def draw_block(rng, times, sizes, labels, picks, now, gap, classes, laws):
-    """Fill the arrays and return the time of the last arrival.
+def modulate(rng, times, clock, gaps, stays, jumps):
+    """Turn standard exponential numbers into arrival times whose rate jumps between levels.
+
+    A number is the integral of the rate until the next arrival: what a stay in a level does not use
+    up is left for the next level.
 
     Args:
         rng: a numpy generator.
-        times: to fill with arrival times after `now`.
+        times: the numbers, to overwrite.
+        clock: see `draw_times`.
+        gaps: mean time between arrivals in each level.
+        stays: mean time until each level is left.
+        jumps: cumulative probabilities of the next level, a row for each.
+    """
+    now, level, left = clock[NOW], int(clock[LEVEL]), clock[LEFT]
+    for i in range(times.size):
+        need = times[i]
+        wait = need * gaps[level]
+        # Not `wait >= left`: without arrivals in a level a gap is infinite, and 0 of it undefined.
+        while not wait < left:
+            need -= left / gaps[level]
+            now += left
+            u, row, level = rng.random(), level, 0
+            while u >= jumps[row, level] and level < stays.size - 1:
+                level += 1
+            left = stays[level] * rng.standard_exponential()
+            wait = need * gaps[level]
+        left -= wait
+        now += wait
+        times[i] = now
+    clock[NOW], clock[LEVEL], clock[LEFT] = now, level, left
+
+
+@njit(nogil=True, cache=True)
+def draw_times(rng, times, clock, gap, law, levels):
+    """Fill `times` with the arrival times that follow.
+
+    Args:
+        rng: a numpy generator.
+        times: to fill.
+        clock: time of the last arrival, the first gap in units of the mean (below 0 once it is over
+            or if it is like all others), the present level and the time left in it.
+        gap: mean time between arrivals.
+        law: of the gaps in this unit: the last arguments of `draw_sizes`.
+        levels: the last arguments of `modulate`; empty if there is one level.
+    """
+    draw_sizes(rng, times, *law)
+    if levels[0].size:
+        modulate(rng, times, clock, *levels)
+        return
+    if clock[FIRST] >= 0.0:
+        times[0] = clock[FIRST]
+        clock[FIRST] = -1.0
+    now = clock[NOW]
+    for i in range(times.size):
+        now += gap * times[i]
+        times[i] = now
+    clock[NOW] = now
+
+
+@njit(nogil=True, cache=True)
+def draw_jobs(rng, sizes, labels, picks, classes, laws):
+    """Fill the arrays that say which jobs arrive.
+
+    Args:
+        rng: a numpy generator.
         sizes: to fill with sizes.
         labels: to fill with classes, as far as it is long.
         picks: to fill with uniform numbers, as far as it is long.
-        now: time of the arrival before the first.
-        gap: mean time between arrivals.
         classes: equally likely columns to draw a class from: the share of the first of two classes,
-            that class, and the other.
+            that class, and the other; empty if `labels` are given.
         laws: the arguments of `draw_by_class`; a single law is that of all classes.
     """
-    for i in range(times.size):
-        now += gap * rng.standard_exponential()
-        times[i] = now
     threshold, first, second = classes
-    for i in range(labels.size):
-        drawn = rng.random() * threshold.size
-        column = np.uint64(drawn)
-        below = drawn - column < threshold[column]
-        labels[i] = first[column] if below else second[column]
+    if threshold.size:
+        for i in range(labels.size):
+            drawn = rng.random() * threshold.size
+            column = np.uint64(drawn)
+            below = drawn - column < threshold[column]
+            labels[i] = first[column] if below else second[column]
     codes, locations, scales, _, numbers = laws
     if codes.size == 1:
         draw_sizes(rng, sizes, codes[0], locations[0], scales[0], numbers)
@@ -355,19 +394,35 @@ def draw_block(rng, times, sizes, labels, picks, now, gap, classes, laws):
         draw_by_class(rng, sizes, labels, *laws)
     for i in range(picks.size):
         picks[i] = rng.random()
-    return now
 
 
 @njit(nogil=True, cache=True)
-def drawn_ring(rng, jobs, arrived, now, gap, classes, laws, block, ring):
-    """Draw and run so many jobs, as many at a time as a block holds; return the last arrival.
+def draw_block(rng, times, sizes, labels, picks, arrivals, classes, laws):
+    """Fill the arrays with the jobs that arrive next.
+
+    Args:
+        rng: a numpy generator.
+        times: to fill with arrival times.
+        sizes: see `draw_jobs`.
+        labels: see `draw_jobs`.
+        picks: see `draw_jobs`.
+        arrivals: the last arguments of `draw_times`.
+        classes: see `draw_jobs`.
+        laws: see `draw_jobs`.
+    """
+    draw_times(rng, times, *arrivals)
+    draw_jobs(rng, sizes, labels, picks, classes, laws)
+
+
+@njit(nogil=True, cache=True)
+def drawn_ring(rng, jobs, arrived, arrivals, classes, laws, block, ring):
+    """Draw and run so many jobs, as many at a time as a block holds.
 
     Args:
         rng: a numpy generator.
         jobs: how many.
         arrived: jobs of each class, counted on.
-        now: time of the arrival before the first.
-        gap: see `draw_block`.
+        arrivals: see `draw_block`.
         classes: see `draw_block`.
         laws: see `draw_block`.
         block: memory for the first arguments of `bucket_ring`.
@@ -383,9 +438,8 @@ def drawn_ring(rng, jobs, arrived, now, gap, classes, laws, block, ring):
             block[2][:count],
             block[3][:count],
         )
-        now = draw_block(rng, times, sizes, labels, picks, now, gap, classes, laws)
+        draw_block(rng, times, sizes, labels, picks, arrivals, classes, laws)
         bucket_ring(times, sizes, labels, picks, *ring)
         arrived[0] += count - labels.size
         for i in range(labels.size):
             arrived[labels[i]] += 1
-    return now

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from moldable.hull import Floats
-from moldable.simulation.quantile_table import Smooth, quantile_table
+from moldable.hull import Floats, Ints
+from moldable.simulation.inversion import Inverse, Smooth
+from moldable.simulation.quantile_pieces import quantile_pieces
+from moldable.simulation.quantile_table import quantile_table
 from moldable.sizes import (
     Deterministic,
     Empirical,
@@ -29,6 +31,8 @@ from moldable.sizes import (
 )
 
 NOTHING: Floats = np.zeros(0)
+FEW: Final = 2.0
+"""Phases that are walked through faster than a piece of quantiles is found."""
 
 
 class DrawnLaw(NamedTuple):
@@ -39,9 +43,16 @@ class DrawnLaw(NamedTuple):
     scale: float = 0.0
     numbers: Floats = NOTHING
 
+    @property
+    def known(self) -> bool:
+        """Can a kernel draw it?"""
+        from moldable.kernels.bucket_ring import ELSEWHERE
 
-def drawn_law(law: SizeLaw) -> DrawnLaw | None:  # noqa: PLR0911 - one for each law
-    """Return how a kernel draws the law, or None if it cannot."""
+        return self.law != ELSEWHERE
+
+
+def drawn_law(law: SizeLaw) -> DrawnLaw:  # noqa: PLR0911 - one for each law
+    """Return how a kernel draws the law, or that it cannot."""
     from moldable.kernels import bucket_ring as kernel
 
     match law:
@@ -58,47 +69,40 @@ def drawn_law(law: SizeLaw) -> DrawnLaw | None:  # noqa: PLR0911 - one for each 
         case Empirical():
             return DrawnLaw(kernel.LISTED, numbers=law.sizes)
         case FromScipy() | MixedErlang():
-            return _looked_up(law)
-    return None if law.phases is None else _looked_up(law.phases) or _walked(law.phases)
+            return _looked_up(law) or DrawnLaw(kernel.ELSEWHERE)
+    if law.phases is None:
+        return DrawnLaw(kernel.ELSEWHERE)
+    looked_up = _looked_up(law.phases, in_pieces=_steps(law.phases) > FEW)
+    return looked_up or _walked(law.phases)
 
 
-def drawn_laws(laws: list[SizeLaw]) -> tuple[object, ...] | None:
-    """Return the arguments that describe the laws of all classes, a single one if they are equal.
-
-    None if a kernel cannot draw some of them.
-    """
-    if all(law == laws[0] for law in laws):
-        laws = laws[:1]
-    known = [drawn for drawn in map(drawn_law, laws) if drawn is not None]
-    if len(known) < len(laws):
-        return None
+def drawn_laws(laws: list[SizeLaw]) -> tuple[Ints, Floats, Floats, Ints, Floats]:
+    """Return the arguments that describe the laws of all classes."""
+    drawn = [drawn_law(law) for law in laws]
     return (
-        np.array([drawn.law for drawn in known]),
-        np.array([drawn.location for drawn in known]),
-        np.array([drawn.scale for drawn in known]),
-        np.cumsum([0, *(drawn.numbers.size for drawn in known)]),
-        np.concatenate([drawn.numbers for drawn in known]),
+        np.array([one.law for one in drawn]),
+        np.array([one.location for one in drawn]),
+        np.array([one.scale for one in drawn]),
+        np.cumsum([0, *(one.numbers.size for one in drawn)]),
+        np.concatenate([one.numbers for one in drawn]),
     )
 
 
-def draw_sizes(law: SizeLaw, rng: np.random.Generator, count: int) -> Floats:
-    """Draw sizes, in a kernel if it can."""
-    from moldable.kernels import bucket_ring as kernel
-
-    drawn = drawn_law(law)
-    if drawn is None:
-        return law.sample(rng, count)
-    sizes = np.empty(count)
-    kernel.draw_sizes(rng, sizes, *drawn)
-    return sizes
-
-
 @lru_cache(maxsize=64)
-def _looked_up(law: Smooth) -> DrawnLaw | None:
-    from moldable.kernels.bucket_ring import QUANTILES
+def _looked_up(law: Smooth, *, in_pieces: bool = True) -> DrawnLaw | None:
+    from moldable.kernels.bucket_ring import PIECES, QUANTILES
 
-    table = quantile_table(law)
-    return None if table is None else DrawnLaw(QUANTILES, numbers=table)
+    inverse = Inverse.of(law)
+    table = quantile_table(inverse)
+    if table is not None:
+        return DrawnLaw(QUANTILES, numbers=table)
+    pieces = quantile_pieces(inverse) if in_pieces else None
+    return None if pieces is None else DrawnLaw(PIECES, numbers=pieces)
+
+
+def _steps(phases: PhaseRepresentation) -> float:
+    """Return how many phases a job is expected to go through."""
+    return float(phases.mean * phases.residual_start @ -phases.T.diagonal())
 
 
 def _walked(phases: PhaseRepresentation) -> DrawnLaw:

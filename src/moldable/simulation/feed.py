@@ -1,27 +1,30 @@
 """Which jobs arrive next, and how long are they? Random numbers, drawn block by block.
 
-Blocks have a fixed size and are cut, never redrawn, so that where a warm-up ends or a batch begins
-changes nothing in what arrives.
+Kernels draw nearly everything; laws and arrivals that they do not know are asked in Python. Blocks
+have a fixed size and are cut, never redrawn, so that where a warm-up ends or a batch begins changes
+nothing in what arrives.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from moldable.hull import Floats, Ints
-from moldable.simulation.drawn_laws import draw_sizes, drawn_laws
+from moldable.simulation.drawn_arrivals import drawn_arrivals
+from moldable.simulation.drawn_laws import NOTHING, drawn_law, drawn_laws
 from moldable.simulation.outcomes import alias_table
+from moldable.sizes import SizeLaw
 from moldable.system import System
 
-BLOCK = 8192
+BLOCK: Final = 8192
 """Arrivals drawn at once: small enough for the cache, large enough to amortise the calls."""
-
-
 NO_LABELS: Ints = np.zeros(0, dtype=np.int64)
+NO_COLUMNS = (NOTHING, NO_LABELS, NO_LABELS)
+"""What classes are drawn from where they are given."""
 
 
 class Block(NamedTuple):
@@ -56,17 +59,21 @@ class Feed:
     ) -> None:
         classes = system.workload.classes
         rates = np.array([job_class.arrival_rate for job_class in classes])
-        self.system, self.rng, self.draws = system, rng, draws
-        table = alias_table(rates[None, :] / rates.sum(), rates.size)
-        self.columns = (table.threshold[0], table.first[0], table.second[0])
-        self.laws = [job_class.size for job_class in classes]
-        self.gap = scale / float(rates.sum())
-        self.stream = system.arrivals.stream(float(rates.sum()), rng, scale)
-        self.drawn_laws = drawn_laws(self.laws) if system.poisson else None
-        self.drawn, self.drawn_until = 0, 0.0
-        self.memory: tuple[Floats, Floats, Ints, Floats] | None = None
-        nothing = np.zeros(0)
-        self.block, self.position = Block(nothing, nothing, NO_LABELS, nothing), 0
+        rate = float(rates.sum())
+        self.rng, self.given = rng, system.arrivals.labels
+        self.columns = _columns(rates) if self.given is None else NO_COLUMNS
+        self.laws = _laws([job_class.size for job_class in classes])
+        self.drawn_laws = drawn_laws(self.laws)
+        self.missing = [j for j, law in enumerate(self.laws) if not drawn_law(law).known]
+        self.arrivals = drawn_arrivals(system.arrivals, rate, rng, scale)
+        self.clock = NOTHING if self.arrivals is None else self.arrivals[0]
+        self.stream = None if self.arrivals else system.arrivals.stream(rate, rng, scale)
+        # One block is used up before the next is drawn, so the same memory serves for all.
+        labels = np.empty(BLOCK, np.int64) if len(classes) > 1 else NO_LABELS
+        self.memory = Block(
+            np.empty(BLOCK), np.empty(BLOCK), labels, np.empty(BLOCK) if draws else NOTHING
+        )
+        self.block, self.position, self.drawn = self.memory.cut(0, 0), 0, 0
         self.now, self.seconds = 0.0, 0.0
         self.arrived = np.zeros(len(classes), dtype=np.int64)
 
@@ -88,24 +95,24 @@ class Feed:
         return self.block.times.size - self.position
 
     def by_kernel(self) -> bool:
-        """Can a kernel draw the arrivals by itself?"""
-        return self.drawn_laws is not None
+        """Can a kernel draw everything by itself?"""
+        return self.arrivals is not None and not self.missing
 
     def run(self, count: int, ring: tuple[object, ...]) -> None:
         """Let so many jobs arrive that the kernel draws by itself, given its other arguments."""
-        from moldable.kernels.bucket_ring import drawn_ring
+        from moldable.kernels.bucket_ring import NOW, drawn_ring
 
-        self.now = self.drawn_until = drawn_ring(
+        drawn_ring(
             self.rng,
             count,
             self.arrived,
-            self.drawn_until,
-            self.gap,
+            self.arrivals,
             self.columns,
             self.drawn_laws,
-            self._memory(),
+            tuple(self.memory),
             ring,
         )
+        self.now = float(self.clock[NOW])
 
     def next(self, count: int) -> Iterator[Block]:
         """Hand out the next arrivals; fewer when a list has run out."""
@@ -125,55 +132,42 @@ class Feed:
     def _hand_out(self, stop: int) -> Block:
         part = self.block.cut(self.position, stop)
         self.now = float(part.times[-1])
-        if len(self.laws) == 1:
-            self.arrived[0] += stop - self.position
+        if part.labels.size:
+            self.arrived += np.bincount(part.labels, minlength=self.arrived.size)
         else:
-            self.arrived += np.bincount(part.labels, minlength=len(self.laws))
+            self.arrived[0] += stop - self.position
         self.position = stop
         return part
 
     def _draw(self) -> Block:
-        if self.by_kernel():
-            return self._draw_by_kernel()
-        times = self.stream.take(BLOCK)
-        labels = self._labels(times.size)
-        sizes = self._sizes(labels, times.size)
-        picks = self.rng.random(times.size) if self.draws else np.zeros(0)
-        self.drawn += times.size
-        return Block(times, sizes, labels, picks)
+        from moldable.kernels.bucket_ring import draw_block, draw_jobs
 
-    def _draw_by_kernel(self) -> Block:
-        from moldable.kernels.bucket_ring import draw_block
-
-        block, classes, laws = Block(*self._memory()), self.columns, self.drawn_laws
-        self.drawn_until = draw_block(self.rng, *block, self.drawn_until, self.gap, classes, laws)
+        block = self.memory
+        if self.arrivals is not None:
+            draw_block(self.rng, *block, self.arrivals, self.columns, self.drawn_laws)
+        elif self.stream is not None:
+            times = self.stream.take(BLOCK)
+            block = block.cut(0, times.size)._replace(times=times)
+            if self.given is not None and block.labels.size:
+                block.labels[:] = self.given[self.drawn : self.drawn + times.size]
+            draw_jobs(self.rng, *block[1:], self.columns, self.drawn_laws)
+        self.drawn += block.times.size
+        self._draw_missing(block)
         return block
 
-    def _memory(self) -> tuple[Floats, Floats, Ints, Floats]:
-        """One block is used up before the next is drawn, so the same memory serves for all."""
-        if self.memory is None:
-            picks = np.empty(BLOCK if self.draws else 0)
-            labels = np.empty(BLOCK, np.int64) if len(self.laws) > 1 else NO_LABELS
-            self.memory = (np.empty(BLOCK), np.empty(BLOCK), labels, picks)
-        return self.memory
+    def _draw_missing(self, block: Block) -> None:
+        """Let laws that no kernel knows draw the sizes of their own jobs."""
+        for j in self.missing:
+            own = block.labels == j if len(self.laws) > 1 else slice(None)
+            block.sizes[own] = self.laws[j].sample(self.rng, block.sizes[own].size)
 
-    def _labels(self, count: int) -> Ints:
-        if len(self.laws) == 1:
-            return NO_LABELS
-        given = self.system.arrivals.labels
-        if given is not None:
-            return given[self.drawn : self.drawn + count]
-        threshold, first, second = self.columns
-        drawn = self.rng.random(count) * threshold.size
-        column = drawn.astype(np.int64)
-        below = drawn - column < threshold[column]
-        return np.asarray(np.where(below, first[column], second[column]), dtype=np.int64)
 
-    def _sizes(self, labels: Ints, count: int) -> Floats:
-        if all(law == self.laws[0] for law in self.laws):
-            return draw_sizes(self.laws[0], self.rng, count)
-        sizes = np.empty(count)
-        for j, law in enumerate(self.laws):
-            own = labels == j
-            sizes[own] = draw_sizes(law, self.rng, int(own.sum()))
-        return sizes
+def _columns(rates: Floats) -> tuple[Floats, Ints, Ints]:
+    """Return what the class of a job is drawn from."""
+    table = alias_table(rates[None, :] / rates.sum(), rates.size)
+    return table.threshold[0], table.first[0], table.second[0]
+
+
+def _laws(laws: list[SizeLaw]) -> list[SizeLaw]:
+    """Return the law of each class, or a single one if they are all equal."""
+    return laws[:1] if all(law == laws[0] for law in laws[1:]) else laws

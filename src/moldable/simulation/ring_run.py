@@ -175,7 +175,7 @@ class _State:
 
     def put(self, model: RingModel, kind: int, durations: Floats) -> None:
         """Let jobs of one kind run from time 0 on."""
-        from moldable.kernels.bucket_ring import hang
+        from moldable.kernels.hanging_jobs import hang
 
         held = hang(
             kind,
@@ -192,7 +192,7 @@ class _State:
 
     def survey(self, kinds: int, now: float, since: float) -> _Survey:
         """Look at every job that hangs in the ring."""
-        from moldable.kernels.bucket_ring import survey
+        from moldable.kernels.hanging_jobs import survey
 
         held, young = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
         found = _Survey(held, np.zeros(kinds), young, np.zeros(kinds))
