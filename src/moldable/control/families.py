@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -16,23 +17,29 @@ import numpy as np
 from moldable.control.static_family import design_loads
 from moldable.control.targets import Target
 from moldable.control.tradeoff import PRICES, TradeoffCurve, tradeoff
-from moldable.control.trials import Pair, Trials
+from moldable.control.trials import FEW_SERVERS, Pair, Trials
 from moldable.errors import ChainError
 from moldable.evaluation import check_request, evaluate
+from moldable.hull import Floats
 from moldable.performance import Performance
 from moldable.policies.greedy import Greedy, greedy_p
 from moldable.policies.policy_table import Policy
 from moldable.policies.price import PricePolicy
+from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import fresh_seed
 from moldable.workload import Workload
 
 Q0: Final = np.linspace(-2.0, 6.0, 25)
-STRETCHES: Final = np.geomspace(0.25, 4.0, 9)
+STRETCHES: Final = np.geomspace(0.25, 8.0, 11)
 """Values of ell, in square roots of the servers."""
-NEARER: Final = (-0.2, -0.1, 0.1, 0.2)
+NEAR: Final = np.linspace(-0.24, 0.24, 7)
+NEARER: Final = NEAR / 3.0
+"""Steps around the best of every price, in q0 and in the logarithm of ell."""
 LOADS: Final = 64
-COARSE, FINE = 2, 3
-"""Rounds whose number of jobs the two looks take."""
+COARSE, FINE, FINEST = 2, 4, 6
+"""Rounds whose number of jobs the looks take."""
+SHORTLIST, FINALISTS = 8, 3
+"""Tables of every price that are measured once more, and those of them that are judged."""
 
 
 @final
@@ -156,23 +163,32 @@ def _target(price: float, trials: Trials) -> Target:
 def _best_prices(
     trials: Trials, prices: Sequence[float], judge: Callable[[Policy | None], Performance]
 ) -> tuple[Chosen, ...]:
-    """Look on a wide grid, then around the best of every price."""
+    """Look on a wide grid, then ever closer around the best of every price."""
+    targets = [_target(price, trials) for price in prices]
     root = math.sqrt(trials.servers)
     wide = [(float(q), root * float(s)) for q in Q0 for s in STRETCHES]
     figures = _measured(trials, wide, COARSE)
-    winners = {_cheapest(figures, _target(price, trials)) for price in prices}
-    near = [
-        (q + a, ell * math.exp(b)) for q, ell in winners for a in NEARER for b in (0.0, *NEARER)
-    ]
-    figures = _measured(trials, [*winners, *near], FINE)
-    found: dict[Pair, Performance] = {}
+    near = _around(_cheapest(figures, targets, 1), NEAR)
+    figures = _measured(trials, near, FINE)
+    nearer = _around(_cheapest(figures, targets, 1), NEARER)
+    figures |= _measured(trials, nearer, FINE)
+    figures = _measured(trials, _cheapest(figures, targets, SHORTLIST), FINEST)
+    # Of many servers the figures are simulated: one more look would only pick the luckiest.
+    count = FINALISTS if trials.servers <= FEW_SERVERS else 1
+    finalists = _cheapest(figures, targets, count)
+    with ThreadPoolExecutor(count_workers(trials.threads, None)) as pool:
+        judged = pool.map(judge, [PricePolicy.exponential(*pair) for pair in finalists])
+        found = dict(zip(finalists, judged, strict=True))
     chosen = []
-    for price in prices:
-        pair = _cheapest(figures, _target(price, trials))
-        if pair not in found:
-            found[pair] = judge(PricePolicy.exponential(*pair))
+    for price, target in zip(prices, targets, strict=True):
+        pair = min(found, key=lambda pair: target.merit_of(found[pair]))
         chosen.append(Chosen(price, pair, found[pair]))
     return tuple(chosen)
+
+
+def _around(pairs: list[Pair], steps: Floats) -> list[Pair]:
+    shifts = steps.tolist()
+    return [(q + a, ell * math.exp(b)) for q, ell in pairs for a in shifts for b in shifts]
 
 
 def _measured(trials: Trials, pairs: list[Pair], number: int) -> dict[Pair, Pair]:
@@ -182,8 +198,14 @@ def _measured(trials: Trials, pairs: list[Pair], number: int) -> dict[Pair, Pair
     return dict(zip(distinct.values(), measured, strict=True))
 
 
-def _cheapest(figures: dict[Pair, Pair], target: Target) -> Pair:
-    return min(figures, key=lambda pair: target.merit(*figures[pair]))
+def _cheapest(figures: dict[Pair, Pair], targets: list[Target], count: int) -> list[Pair]:
+    """Return so many of the best for every target, each once."""
+    best = [
+        pair
+        for target in targets
+        for pair in sorted(figures, key=lambda pair: target.merit(*figures[pair]))[:count]
+    ]
+    return list(dict.fromkeys(best))
 
 
 def _best_loads(

@@ -118,7 +118,7 @@ class Judge:
         if self.target.limit is not None and not chosen:
             judged += self._moved(*judged[0], self.target.limit, slope)
         sure = [entry for entry in judged if self._kept(entry[1])]
-        knob, answer = min(sure or judged, key=lambda entry: self._merit(entry[1]))
+        knob, answer = min(sure or judged, key=lambda entry: self.target.merit_of(entry[1]))
         return knob, answer, bool(sure)
 
     def _moved(
@@ -164,9 +164,6 @@ class Judge:
     def _limited(self, answer: Performance) -> Estimate:
         on_blocking = self.target.max_blocking is not None
         return answer.blocking if on_blocking else answer.mean_execution_time
-
-    def _merit(self, answer: Performance) -> float:
-        return self.target.merit(answer.blocking.value, answer.mean_execution_time.value)
 
     def _kept(self, answer: Performance) -> bool:
         """Is the limit kept at the far end of the interval?"""

@@ -10,6 +10,7 @@ import numpy as np
 
 from moldable.errors import ControlError
 from moldable.hull import Floats
+from moldable.performance import Performance
 
 HOPELESS = 1e6
 """Merit from which a policy breaks the limit: any that keeps it is better."""
@@ -79,6 +80,10 @@ class Target:
         if self.max_time is not None:
             return blocking if time <= self.max_time else HOPELESS + time / self.max_time
         return self.cost(blocking, time)
+
+    def merit_of(self, answer: Performance) -> float:
+        """Return the merit of a policy that was evaluated."""
+        return self.merit(answer.blocking.value, answer.mean_execution_time.value)
 
     def kept(self, blocking: float, time: float) -> bool:
         """Is the limit kept, if there is one?"""

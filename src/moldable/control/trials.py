@@ -17,6 +17,8 @@ from moldable.workload import Workload
 
 Pair = tuple[float, float]
 
+FEW_SERVERS: Final = 500
+"""Servers up to which neighbouring prices are few different tables, all of them worth a look."""
 EXACT_STATES: Final = 1_500
 """States up to which every trial is exact: beyond, hundreds of chains would take long."""
 JOBS_PER_SERVER: Final = 25

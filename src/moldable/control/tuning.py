@@ -17,7 +17,7 @@ from moldable.control.search import Search
 from moldable.control.static_family import Static, best_static
 from moldable.control.tail import fitted_tail
 from moldable.control.targets import Target
-from moldable.control.trials import Pair, Trials
+from moldable.control.trials import FEW_SERVERS, Pair, Trials
 from moldable.control.yardstick import Best, best, least_possible_blocking
 from moldable.errors import ControlError
 from moldable.evaluation import check_request
@@ -26,8 +26,6 @@ from moldable.policies.price import PricePolicy
 from moldable.simulation.simulate import fresh_seed
 from moldable.workload import Workload
 
-FEW: Final = 500
-"""Servers up to which neighbouring prices are few different tables, all of them worth a look."""
 SHORTLIST, FINALISTS = 16, 3
 """Tables that are measured once more, and those of them that are judged."""
 POLISHED, REMEASURED = 3, 7
@@ -170,7 +168,7 @@ def candidates(trials: Trials, target: Target) -> tuple[list[Knob[PricePolicy]],
     if rare and limit is not None:
         tail = fitted_tail(trials, pair, SEARCHED, limit)
         return [_knob((tail.q0, pair[1]), trials.servers)], tail.slope
-    if trials.servers > FEW:
+    if trials.servers > FEW_SERVERS:
         return [_knob(pair, trials.servers)], None
     search.polish(*pair, POLISHED)
     finalists = search.best_tried(FINALISTS, SHORTLIST, REMEASURED)
@@ -198,16 +196,12 @@ def _with_doubts(
         )
     elif not certified:
         doubts.append("the limit is met, but not at the far end of the interval")
-    if static is not None and _merit(target, static.performance) < _merit(target, answer):
+    if static is not None and target.merit_of(static.performance) < target.merit_of(answer):
         doubts.append(
             f"greedy(p*) for load {static.design_load:.4g} is better here: use "
             f"greedy-p:{static.design_load:.4g}"
         )
     return dataclasses.replace(answer, warnings=(*answer.warnings, *doubts))
-
-
-def _merit(target: Target, answer: Performance) -> float:
-    return target.merit(answer.blocking.value, answer.mean_execution_time.value)
 
 
 def _unreached(target: Target, answer: Performance) -> str:
