@@ -62,6 +62,7 @@ def tune(
       moldable tune --servers 30 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --max-blocking 0.08
       moldable tune --servers 20 --load 0.8 --speedup linear:4 --blocked-job-price 4 --json
       moldable tune --workload cluster.toml --max-blocking 0.2
+    With --json the answer can be given to --policy of other commands as a file.
     """
     from moldable.control.tuning import tune as run
 
@@ -98,7 +99,9 @@ def _beside(answer: Tuned, workload: Workload, servers: int) -> tuple[Decisions,
     from moldable.policies.greedy import Greedy, greedy_p
     from moldable.policies.policy_table import Policy
 
-    rivals: dict[str, Policy] = {"greedy_p": greedy_p(workload, servers)}
+    rivals: dict[str, Policy] = {}
+    if answer.greedy_p is not None:
+        rivals["greedy_p"] = greedy_p(workload, servers)
     if answer.static is not None:
         rivals["static"] = greedy_p(workload, servers, answer.static.design_load)
     return decisions(workload, servers, {"tuned": answer.policy, **rivals, "greedy": Greedy()})

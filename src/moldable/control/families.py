@@ -14,7 +14,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from moldable.control.static_family import design_loads
+from moldable.control.static_family import design_loads, optimal_shares
 from moldable.control.targets import Target
 from moldable.control.tradeoff import PRICES, TradeoffCurve, tradeoff
 from moldable.control.trials import FEW_SERVERS, Pair, Trials
@@ -26,7 +26,7 @@ from moldable.policies.greedy import Greedy, greedy_p
 from moldable.policies.policy_table import Policy
 from moldable.policies.price import PricePolicy
 from moldable.simulation.replications import count_workers
-from moldable.simulation.simulate import fresh_seed
+from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.workload import Workload
 
 Q0: Final = np.linspace(-2.0, 6.0, 25)
@@ -79,7 +79,7 @@ class Families:
         why_no_optimum: the reason then.
         price_policy: the best price policy at every price.
         static: the best greedy(p*) for another load at every price.
-        greedy_p: greedy(p*) itself.
+        greedy_p: greedy(p*) itself; None if the cluster cannot carry the load.
         greedy: the widest that fits.
     """
 
@@ -87,7 +87,7 @@ class Families:
     why_no_optimum: str
     price_policy: tuple[Chosen, ...]
     static: tuple[Chosen, ...]
-    greedy_p: Performance
+    greedy_p: Performance | None
     greedy: Performance
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Families:
             "why_no_optimum": self.why_no_optimum or None,
             "price_policy": [part.to_dict() for part in self.price_policy],
             "static": [part.to_dict() for part in self.static],
-            "greedy_p": self.greedy_p.to_dict(),
+            "greedy_p": None if self.greedy_p is None else self.greedy_p.to_dict(),
             "greedy": self.greedy.to_dict(),
         }
 
@@ -125,6 +125,7 @@ def families(
     """
     say = progress or _silent
     check_request("auto", precision)
+    check_seed_and_threads(seed, threads)
     seed = fresh_seed() if seed is None else seed
     say("computing the true optimum")
     optimum, why = _optimum(workload, servers, prices, threads)
@@ -140,7 +141,8 @@ def families(
     say("trying greedy(p*) for other loads")
     static = _best_loads(trials, prices, judge)
     say("evaluating greedy(p*) and greedy")
-    return Families(optimum, why, own, static, judge(None), judge(Greedy()))
+    paper = None if optimal_shares(workload, servers) is None else judge(None)
+    return Families(optimum, why, own, static, paper, judge(Greedy()))
 
 
 def _silent(step: str) -> None:

@@ -17,9 +17,11 @@ from typing import Final, Generic, TypeVar, final
 from moldable.arrivals import Poisson
 from moldable.control.targets import Target
 from moldable.control.trials import Trials
+from moldable.control.way import Way
 from moldable.evaluation import choose_method, evaluate
 from moldable.performance import Estimate, Performance
 from moldable.policies.policy_table import Policy
+from moldable.simulation.descents import rare_blocking_interval
 from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import simulate
 from moldable.system import build_system
@@ -30,18 +32,17 @@ OTHER_SEED: Final = 7919
 """What judging adds to the seed: nothing is judged on the numbers it was chosen by."""
 JOBS: Final = 1_000_000
 REPLICATIONS: Final = 64
-COUNTED_AT: Final = 2e-5
-"""Blocking that this many jobs count well; for less there are more."""
-MOST_TIMES: Final = 10.0
-ATTEMPTS: Final = 5
-WASTE: Final = 0.03
-"""Share of the limit that may stay unused."""
+MOST_TIMES: Final = 4
+"""Rounds of these until the precision is reached; heavy tails never reach it."""
+RARE: Final = 2e-5
+"""Blocking below which these jobs count too little."""
+ATTEMPTS: Final = 8
+WASTE, WASTED_TIME = 0.03, 0.002
+"""Share of the limit that may stay unused: of one on blocking, and of one on time."""
 LARGEST_STEP: Final = 10.0
-"""In small changes of the knob."""
-MOST_STEPS: Final = 50
+"""In small changes of the knob, at first."""
+MOST_STEPS: Final = 100
 SLOPE_ROUND: Final = 5
-MERE_NOISE: Final = 1e-3
-"""Slopes below which the knob does not move the figure."""
 
 
 @final
@@ -78,7 +79,7 @@ class Judge:
     target: Target
     precision: float
 
-    def evaluate(self, policy: Policy | None) -> Performance:
+    def evaluate(self, policy: Policy) -> Performance:
         """Return a policy's performance: exactly, or from as many jobs as the limit needs."""
         own = self.trials
         system = build_system(own.workload, own.servers, policy, Poisson())
@@ -86,18 +87,31 @@ class Judge:
         seed = own.seed + OTHER_SEED
         if method != "simulate":
             return evaluate(own.workload, own.servers, policy, seed=seed, threads=own.threads)
-        limit = self.target.max_blocking or 1.0
-        return simulate(
+        answer = simulate(
             own.workload,
             own.servers,
             policy,
-            jobs=int(JOBS * min(max(COUNTED_AT / limit, 1.0), MOST_TIMES)),
+            jobs=JOBS,
             replications=REPLICATIONS,
             precision=self.precision,
+            max_jobs=MOST_TIMES * JOBS * REPLICATIONS,
             seed=seed,
             threads=own.threads,
             reason=reason,
         )
+        rare = self.target.rare and answer.blocking.value < RARE
+        return self._followed(answer, policy) if rare else answer
+
+    def _followed(self, answer: Performance, policy: Policy) -> Performance:
+        """Replace blocking too rare to count, if descents can be followed."""
+        own = self.trials
+        blocking = rare_blocking_interval(
+            own.workload, own.servers, policy, seed=own.seed + OTHER_SEED, threads=own.threads
+        )
+        if blocking is None:
+            return answer
+        reason = f"{answer.reason}; blocking too rare to count was found by splitting"
+        return dataclasses.replace(answer, blocking=blocking, reason=reason)
 
     def settle(
         self, finalists: Sequence[Knob[P]], slope: float | None = None
@@ -124,33 +138,41 @@ class Judge:
     def _moved(
         self, knob: Knob[P], answer: Performance, limit: float, slope: float | None
     ) -> list[tuple[Knob[P], Performance]]:
-        """Turn the knob along the slope until the limit is kept and hardly wasted."""
+        """Turn the knob until the limit is kept and hardly wasted, or nothing is gained."""
         slope = self._slope(knob) if slope is None else slope
-        found: list[tuple[Knob[P], Performance]] = []
+        way = Way(self._waste, 1.0 if self.target.max_blocking is not None else -1.0, slope)
+        found = [(knob, answer)]
         tables = {self.trials.table(knob.policy)}
-        used = _far_end(self._limited(answer)) / limit
-        while used > 0.0 and abs(slope) > MERE_NOISE and len(found) < ATTEMPTS:
-            if 1.0 - WASTE <= used <= 1.0:
+        least = math.inf
+        while len(found) <= ATTEMPTS:
+            knob, answer = found[-1]
+            way.note(knob.value, math.log(_far_end(self._limited(answer)) / limit))
+            merit = self.target.merit_of(answer) if self._kept(answer) else math.inf
+            if way.arrived() or (math.isfinite(merit) and merit >= least):
                 break
-            step = -(math.log(used) + 0.5 * WASTE) / slope
-            most = LARGEST_STEP * knob.small
-            moved = self._to_other_table(knob, max(-most, min(most, step)), tables)
-            answer = self.evaluate(moved.policy)
-            found.append((moved, answer))
-            before, used = used, _far_end(self._limited(answer)) / limit
-            seen = math.log(used / before) / (moved.value - knob.value)
-            slope = seen if seen * slope > 0.0 else slope
-            knob = moved
-        return found
+            least = min(least, merit)
+            moved = self._to_other_table(knob, way, LARGEST_STEP * knob.small, tables)
+            if moved is None:
+                break
+            found.append((moved, self.evaluate(moved.policy)))
+        return found[1:]
 
-    def _to_other_table(self, knob: Knob[P], step: float, tables: set[Hashable]) -> Knob[P]:
-        """Turn the knob by the step, or by as many of them as change a decision."""
+    @property
+    def _waste(self) -> float:
+        return WASTE if self.target.max_blocking is not None else WASTED_TIME
+
+    def _to_other_table(
+        self, knob: Knob[P], way: Way, most: float, tables: set[Hashable]
+    ) -> Knob[P] | None:
+        """Turn the knob as the way says, further or nearer until a decision changes."""
+        value = way.next(knob.small, most)
         for _ in range(MOST_STEPS):
-            knob = knob.turned(step)
-            if self.trials.table(knob.policy) not in tables:
-                break
-        tables.add(self.trials.table(knob.policy))
-        return knob
+            moved = dataclasses.replace(knob, value=value)
+            if self.trials.table(moved.policy) not in tables:
+                tables.add(self.trials.table(moved.policy))
+                return moved
+            value = way.beyond(value, knob.small)
+        return None
 
     def _slope(self, knob: Knob[P]) -> float:
         """Measure how the limited figure's logarithm changes, on common random numbers."""

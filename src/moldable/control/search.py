@@ -69,12 +69,14 @@ class Search:
         measure: how prices are tried.
         target: what to reach.
         key: what tells prices with the same decisions.
+        say: hears which round begins.
         tried: blocking and mean time of every price tried, by its key, with the price.
     """
 
     measure: Measure
     target: Target
     key: Callable[[Pair], Hashable]
+    say: Callable[[str], None]
     tried: dict[Hashable, tuple[Pair, Pair]] = field(default_factory=dict)
 
     def run(self, ell: float, *, repeat: bool = False) -> Pair:
@@ -127,6 +129,7 @@ class Search:
         self, rows: list[Row], number: int, *, repeat: bool
     ) -> tuple[list[Row], Floats, Floats]:
         """Lay points across every bracket and draw the brackets closer around the best."""
+        self.say(f"trying prices, round {number + 1} of {SETTLING + 2}")
         points = np.array(
             [(q, row.log_ell) for row in rows for q in np.linspace(row.low, row.high, ACROSS)]
         )

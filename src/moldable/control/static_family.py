@@ -9,17 +9,23 @@ from typing import Final, final
 import numpy as np
 
 from moldable.control.judge import Judge, Knob
+from moldable.control.tail import turned_down
+from moldable.control.targets import SEARCHED
 from moldable.control.trials import Trials
+from moldable.errors import ControlError, InfeasibleError
 from moldable.hull import Floats
 from moldable.performance import Performance
-from moldable.policies.greedy import greedy_p
+from moldable.policies.greedy import GreedyP, greedy_p
 from moldable.policies.policy_table import Policy
+from moldable.workload import Workload
 
 LOADS: Final = 32
 COARSE, FINE = 2, 4
 """Rounds whose number of jobs the two looks take."""
 SMALL: Final = 0.02
 """Square roots of n by which a design load is shifted, in servers' worth of it, to see a slope."""
+STRIDE: Final = 5.0
+"""Such shifts that show how a tail goes on."""
 
 
 @final
@@ -39,6 +45,7 @@ class Static:
 def best_static(trials: Trials, judge: Judge) -> Static | None:
     """Return the best design load under the judge's target; None if none was found to keep it."""
     workload, servers, target = trials.workload, trials.servers, judge.target
+    aim = target if trials.exact else target.countable()
     least, *_, most = design_loads(trials, LOADS).tolist()
 
     def build(load: float) -> Policy:
@@ -47,16 +54,31 @@ def best_static(trials: Trials, judge: Judge) -> Static | None:
     def best(low: float, high: float, number: int) -> float | None:
         loads = np.linspace(low, high, LOADS)
         figures = np.array(trials.measure([build(load) for load in loads.tolist()], number))
-        at = target.along(loads, figures[:, 0], figures[:, 1])
+        at = aim.along(loads, figures[:, 0], figures[:, 1])
         return None if at is None else at[0]
 
+    small = SMALL * least / math.sqrt(servers)
     wide = best(least, most, COARSE)
     if wide is None:
         return None
     step = (most - least) / (LOADS - 1)
     load = best(max(least, wide - step), min(most, wide + step), FINE) or wide
-    knob, answer, sure = judge.settle([Knob(load, build, SMALL * least / math.sqrt(servers))])
+    knob, slope = Knob(load, build, small), None
+    if target.rare and not trials.exact and target.max_blocking is not None:
+        try:
+            knob, slope = turned_down(trials, knob, STRIDE * small, SEARCHED, target.max_blocking)
+        except ControlError:
+            return None
+    knob, answer, sure = judge.settle([knob], slope)
     return Static(min(max(knob.value, least), most), answer) if sure else None
+
+
+def optimal_shares(workload: Workload, servers: int) -> GreedyP | None:
+    """Return greedy(p*), or None if no policy of the paper's carries the load."""
+    try:
+        return greedy_p(workload, servers)
+    except InfeasibleError:
+        return None
 
 
 def design_loads(trials: Trials, count: int) -> Floats:

@@ -1,83 +1,143 @@
-"""Which price blocks so rarely that trials do not see it? A tail fitted to what they do see.
+"""Where does a policy block so rarely that trials do not see it?
 
-Along q0 the logarithm of blocking bends only slowly, until it turns where narrower jobs no longer
-help. A parabola through blocking from one in a hundred to one in a hundred thousand is carried on
-from there. What it says is a place to look, not a proof: that is left to exact chains and counting.
+Its knob is turned in strides, and each time the blocking is found by following descents to a full
+cluster, which tells any probability. Sizes without phases leave no counts to follow: there a
+parabola through the logarithm of what can be counted is carried on. Either is a place to look; the
+policy found there is judged as all others are.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Final, final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import numpy as np
 
-from moldable.control.trials import Pair, Trials
+from moldable.control.judge import Knob
+from moldable.control.trials import Trials
 from moldable.errors import ControlError
+from moldable.policies.policy_table import Policy
+from moldable.simulation.descents import rare_blocking
 
-POINTS: Final = 16
-ROUND: Final = 6
+P = TypeVar("P", bound=Policy)
+
+STRIDES: Final = 60
+RISEN: Final = 0.7
+"""By how much blocking's logarithm may lie above the least seen before it has turned."""
+FULL_TURN: Final = 500
+"""Strides within which some decision changes, or none will."""
+POINTS, ROUND, FEWEST = 16, 6, 6
+"""Settings of the knob that are counted, their round, and how many must show some blocking."""
 FROM: Final = 1e-2
-FEWEST: Final = 6
-"""Points of the fit that must have seen something."""
-NEAR: Final = 0.3
+OTHER_SEED: Final = 104_729
+"""What descents add to the seed."""
+NOTHING: Final = 1e-300
 
 
-@final
-@dataclass(frozen=True)
-class Tail:
-    """Where a price reaches a limit that trials cannot see.
-
-    Attributes:
-        q0: of the price.
-        slope: of blocking's logarithm in q0, there.
-    """
-
-    q0: float
-    slope: float
-
-
-def fitted_tail(trials: Trials, pair: Pair, counted: float, limit: float) -> Tail:
-    """Carry blocking on from what can be counted to the limit.
+def turned_down(
+    trials: Trials, knob: Knob[P], stride: float, counted: float, limit: float
+) -> tuple[Knob[P], float]:
+    """Turn a knob until blocking falls to a limit too rare to count.
 
     Args:
-        trials: what counts.
-        pair: a price near which blocking is ``counted``.
-        counted: the least blocking that the search has seen.
+        trials: the system.
+        knob: turned so far that blocking is ``counted`` or less.
+        stride: by which it is turned, in the direction in which blocking falls.
+        counted: the least blocking that was counted.
+        limit: the blocking to reach.
+
+    Returns:
+        the knob, and the slope of blocking's logarithm there.
+    """
+
+    def log_blocking(value: float) -> float | None:
+        found = rare_blocking(
+            trials.workload,
+            trials.servers,
+            knob.build(value),
+            seed=trials.seed + OTHER_SEED,
+            threads=trials.threads,
+        )
+        return None if found is None else math.log(max(found, NOTHING))
+
+    here = log_blocking(knob.value)
+    if here is None:
+        return _carried_on(trials, knob, stride, counted, limit)
+
+    def change(value: float) -> float | None:
+        return _next_change(trials, knob, value, stride)
+
+    return strode(log_blocking, change, knob, here, limit)
+
+
+def strode(
+    log_blocking: Callable[[float], float | None],
+    change: Callable[[float], float | None],
+    knob: Knob[P],
+    here: float,
+    limit: float,
+) -> tuple[Knob[P], float]:
+    """Stride on until the limit is passed, and read between the last two strides.
+
+    Args:
+        log_blocking: what a value of the knob gives.
+        change: the next value that changes a decision; None if none does.
+        knob: where to begin.
+        here: what it gives there.
         limit: the blocking to reach.
     """
-    q0, ell = pair
-    step = NEAR * math.sqrt(trials.servers) / ell
-    before, here = trials.prices([(q0 - step, ell), (q0, ell)], ROUND - 1)
-    if not before[0] > here[0] > 0.0:
+    goal, least, value, slope = math.log(limit), here, knob.value, 0.0
+    for _ in range(STRIDES):
+        if here <= goal:
+            return knob.turned(
+                value - knob.value + ((goal - here) / slope if slope else 0.0)
+            ), slope
+        after = change(value)
+        there = None if after is None else log_blocking(after)
+        if after is None or there is None or there > least + RISEN:
+            break
+        slope = (there - here) / (after - value)
+        value, here, least = after, there, min(least, there)
+    raise ControlError(_turned(limit))
+
+
+def _next_change(trials: Trials, knob: Knob[P], value: float, stride: float) -> float | None:
+    table = trials.table(knob.build(value))
+    for k in range(1, FULL_TURN):
+        if trials.table(knob.build(value + k * stride)) != table:
+            return value + k * stride
+    return None
+
+
+def _carried_on(
+    trials: Trials, knob: Knob[P], stride: float, counted: float, limit: float
+) -> tuple[Knob[P], float]:
+    """Fit a parabola to what can be counted, and carry it on."""
+    pair = [knob.turned(-stride).policy, knob.policy]
+    (before, _), (here, _) = trials.measure(pair, ROUND - 1)
+    if not before > here > 0.0:
         raise ControlError(_turned(limit))
-    reach = step / math.log(before[0] / here[0])
-    low = q0 - reach * max(math.log(FROM / counted), 1.0)
-    knob = np.linspace(low, q0 + reach * math.log(10.0), POINTS)
-    blocking = np.array([b for b, _ in trials.prices([(q, ell) for q in knob.tolist()], ROUND)])
+    reach = stride / math.log(before / here)
+    low = -reach * max(math.log(FROM / counted), 1.0)
+    turns = np.linspace(low, reach * math.log(10.0), POINTS)
+    policies = [knob.turned(turn).policy for turn in turns.tolist()]
+    blocking = np.array([b for b, _ in trials.measure(policies, ROUND)])
     seen = (blocking > 0.0) & (blocking < 2.0 * FROM)
     if np.count_nonzero(seen) < FEWEST:
         raise ControlError(_turned(limit))
     # Counts vary by their square roots, so logarithms by one over these.
-    bend, lean, level = np.polyfit(
-        knob[seen] - q0, np.log(blocking[seen]), 2, w=np.sqrt(blocking[seen])
-    )
-    return _carried(q0, (float(bend), float(lean), float(level)), limit)
-
-
-def _carried(q0: float, fit: tuple[float, float, float], limit: float) -> Tail:
-    """Solve the parabola for the limit, on the side where blocking falls."""
-    bend, lean, level = fit
+    weights = np.sqrt(blocking[seen])
+    bend, lean, level = np.polyfit(turns[seen], np.log(blocking[seen]), 2, w=weights).tolist()
     root = lean * lean - 4.0 * bend * (level - math.log(limit))
-    if root <= 0.0 or lean >= 0.0:
+    if root <= 0.0 or lean * stride >= 0.0:
         raise ControlError(_turned(limit))
-    slope = -math.sqrt(root)
-    return Tail(q0 + 2.0 * (math.log(limit) - level) / (lean + slope), slope)
+    slope = math.copysign(math.sqrt(root), lean)
+    return knob.turned(2.0 * (math.log(limit) - level) / (lean + slope)), slope
 
 
 def _turned(limit: float) -> str:
     return (
-        f"max_blocking={limit:g} is not reached in this family as far as its tail can be fitted: "
+        f"max_blocking={limit:g} is not reached in this family as far as its tail can be followed: "
         f"narrower jobs stop helping before; allow more, or add servers"
     )

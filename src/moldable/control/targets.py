@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import Final, Self, final
 
 import numpy as np
 
+from moldable.checks import number
 from moldable.errors import ControlError
 from moldable.hull import Floats
 from moldable.performance import Performance
 
 HOPELESS = 1e6
 """Merit from which a policy breaks the limit: any that keeps it is better."""
+
+SEARCHED: Final = 1e-4
+"""Blocking that a search of some seconds still counts well."""
 
 
 @final
@@ -52,11 +56,11 @@ class Target:
             raise ControlError(
                 f"give exactly one of {', '.join(given)}; got {' and '.join(named) or 'none'}"
             )
-        value = given[named[0]]
+        value = number(given[named[0]], named[0], ControlError)
         most = 1.0 if named[0] == "max_blocking" else math.inf
-        if value is None or not 0.0 < value < most:
-            limits = "between 0 and 1" if most == 1.0 else "above 0 and finite"
-            raise ControlError(f"{named[0]}={value} must lie {limits}")
+        if not 0.0 < value < most:
+            limits = "between 0 and 1, such as 0.01" if most == 1.0 else "above 0 and finite"
+            raise ControlError(f"{named[0]}={value:g} must lie {limits}")
         return cls(max_blocking, blocked_job_price, max_time, unit)
 
     @property
@@ -71,6 +75,15 @@ class Target:
         if self.max_time is not None:
             return replace(self, max_time=times * self.max_time)
         return self
+
+    @property
+    def rare(self) -> bool:
+        """Is the limit on blocking too rare for a search that counts?"""
+        return self.max_blocking is not None and self.max_blocking < SEARCHED
+
+    def countable(self) -> Self:
+        """Return the target with a limit that a search can count."""
+        return replace(self, max_blocking=SEARCHED) if self.rare else self
 
     def merit(self, blocking: float, time: float) -> float:
         """Return what is to be as small as possible."""
@@ -104,7 +117,12 @@ class Target:
             return _crossing(knob, math.log(self.max_blocking) - logs, time)
         if self.max_time is not None:
             kept = _crossing(-knob[::-1], self.max_time - time[::-1], blocking[::-1])
-            return None if kept is None else (-kept[0], kept[1])
+            if kept is None:
+                return None
+            # The narrowest jobs do not always block least.
+            i = int(np.argmin(np.where(time <= self.max_time, blocking, np.inf)))
+            edge, inside = (-kept[0], kept[1]), (float(knob[i]), float(blocking[i]))
+            return min(edge, inside, key=lambda found: found[1])
         costs = np.array([self.cost(b, t) for b, t in zip(blocking, time, strict=True)])
         return _lowest(knob, costs)
 

@@ -1,7 +1,7 @@
 """Which two numbers make the price policy reach a target, at any n?
 
 By the exact chain where it is small; else by trying many prices at once on common random numbers.
-Blocking too rare for these is reached by a fitted tail. The chosen price is judged apart.
+Blocking too rare for these is followed down its tail. The chosen price is judged apart.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from json import loads
 from typing import Any, Final, final
 
-from moldable.control.judge import Judge, Knob
-from moldable.control.search import Search
-from moldable.control.static_family import Static, best_static
-from moldable.control.tail import fitted_tail
-from moldable.control.targets import Target
+from moldable.control.judge import SLOPE_ROUND, Judge, Knob
+from moldable.control.search import LOWEST_Q, Search
+from moldable.control.static_family import Static, best_static, optimal_shares
+from moldable.control.tail import turned_down
+from moldable.control.targets import HOPELESS, SEARCHED, Target
 from moldable.control.trials import FEW_SERVERS, Pair, Trials
-from moldable.control.yardstick import Best, best, least_possible_blocking
+from moldable.control.yardstick import AT_ONCE, Best, best, least_possible_blocking
 from moldable.errors import ControlError
 from moldable.evaluation import check_request
 from moldable.performance import Performance
+from moldable.policies.policy_file import to_json
 from moldable.policies.price import PricePolicy
-from moldable.simulation.simulate import fresh_seed
+from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.workload import Workload
 
 SHORTLIST, FINALISTS = 16, 3
@@ -32,10 +34,12 @@ POLISHED, REMEASURED = 3, 7
 """Rounds whose number of jobs the last looks take."""
 SHIFT: Final = 0.05
 """By how many square roots of n a price is shifted, in servers, to see what q0 does."""
-COUNTABLE: Final = 1e-6
-"""Blocking that can be counted in reasonable time."""
-SEARCHED: Final = 1e-4
-"""Blocking that the search still sees well; what is rarer is reached by a fitted tail."""
+STRIDE: Final = 0.3
+"""The same, to see how a tail goes on."""
+WORTH_A_WAIT: Final = 300_000
+"""States of a programme, some seconds long, that says whether any policy keeps a limit."""
+BINDING: Final = 0.3
+"""Share of its limit that blocking reaches where the limit matters."""
 
 
 @final
@@ -49,10 +53,12 @@ class Tuned:
         policy: itself.
         thresholds: its decisions in words.
         performance: how it performs, with intervals.
-        greedy_p: how greedy(p*) performs.
+        greedy_p: how greedy(p*) performs; None if the cluster cannot carry the load.
         static: the best greedy(p) for another load under the same target; None if none reaches it.
         optimum: what no policy can better, where that is known at once.
-        certified: whether the limit is kept beyond doubt: exactly, or by the interval's upper end.
+        certified: whether the limit is kept exactly, or at the far end of the 95 % interval; True
+            if there is none to keep.
+        limited: whether there is a limit to keep.
     """
 
     q0: float
@@ -60,10 +66,11 @@ class Tuned:
     policy: PricePolicy
     thresholds: str
     performance: Performance
-    greedy_p: Performance
+    greedy_p: Performance | None
     static: Static | None
     optimum: Best | None
     certified: bool
+    limited: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
@@ -85,10 +92,11 @@ class Tuned:
             "ell": self.ell,
             "thresholds": self.thresholds,
             **{name: own[name] for name in figures},
-            "greedy_p": _two(self.greedy_p),
+            "greedy_p": None if self.greedy_p is None else _two(self.greedy_p),
             "static": static,
             "optimum": None if self.optimum is None else self.optimum.to_dict(),
             "certified": self.certified,
+            "policy": loads(to_json(self.policy)),
             "method": self.performance.method,
             "warnings": list(self.performance.warnings),
             "provenance": dict(self.performance.provenance),
@@ -129,50 +137,77 @@ def tune(
     """
     say = progress or _silent
     check_request("auto", precision)
+    check_seed_and_threads(seed, threads)
     if workload.sharing != "pool":
         raise ControlError("one price serves classes that share a pool; these own servers")
     seed = fresh_seed() if seed is None else seed
     trials = Trials(workload, servers, seed, threads)
     target = Target.of(max_blocking, blocked_job_price, max_time, trials.unit)
-    say("looking for the least possible blocking")
-    _refuse_impossible(workload, servers, target)
     judge = Judge(trials, target, precision)
-    say("trying prices")
-    finalists, slope = candidates(trials, target)
-    say("judging the best prices")
-    knob, answer, certified = judge.settle(finalists, slope)
-    if not target.kept(answer.blocking.value, answer.mean_execution_time.value):
-        raise ControlError(_unreached(target, answer))
+    knob, answer, certified = _settled(judge, say)
     say("trying greedy(p*) for other loads")
-    greedy_p, static = judge.evaluate(None), best_static(trials, judge)
+    paper, static = optimal_shares(workload, servers), best_static(trials, judge)
     say("computing the true optimum")
     return Tuned(
         **knob.policy.price.keys(),
         policy=knob.policy,
         thresholds=knob.policy.describe(workload, servers),
         performance=_with_doubts(answer, target, static, certified=certified),
-        greedy_p=greedy_p,
+        greedy_p=None if paper is None else judge.evaluate(paper),
         static=static,
         optimum=best(workload, servers, target),
         certified=certified,
+        limited=target.limit is not None,
     )
 
 
-def candidates(trials: Trials, target: Target) -> tuple[list[Knob[PricePolicy]], float | None]:
-    """Return the likeliest prices, and the slope of blocking there if it was fitted."""
-    limit = target.max_blocking
-    rare = limit is not None and limit < SEARCHED and not trials.exact
-    aim = dataclasses.replace(target, max_blocking=SEARCHED) if rare else target
-    search = Search(trials.prices, aim, trials.price_table)
+def _settled(
+    judge: Judge, say: Callable[[str], None]
+) -> tuple[Knob[PricePolicy], Performance, bool]:
+    """Find the best price that keeps the limit; the last is whether it is certified."""
+    trials, target = judge.trials, judge.target
+    system = trials.workload, trials.servers
+    say("looking for the least possible blocking")
+    impossible = _impossible(*system, target, AT_ONCE)
+    if impossible:
+        raise ControlError(impossible)
+    try:
+        finalists, slope = candidates(trials, target, say)
+    except ControlError as error:
+        raise _unreached(*system, target, str(error)) from None
+    say("judging the best prices")
+    knob, answer, certified = judge.settle(finalists, slope)
+    if target.merit_of(answer) >= HOPELESS:
+        raise _unreached(*system, target, _nearest(target, answer))
+    return knob, answer, certified
+
+
+def candidates(
+    trials: Trials, target: Target, say: Callable[[str], None]
+) -> tuple[list[Knob[PricePolicy]], float | None]:
+    """Return the likeliest prices, and the slope of blocking there if it was followed."""
+    rare, aim = target.rare and not trials.exact, target if trials.exact else target.countable()
+    search = Search(trials.prices, aim, trials.price_table, say)
     pair = search.run(math.sqrt(trials.servers), repeat=not trials.exact)
-    if rare and limit is not None:
-        tail = fitted_tail(trials, pair, SEARCHED, limit)
-        return [_knob((tail.q0, pair[1]), trials.servers)], tail.slope
+    if rare and target.max_blocking is not None:
+        say("following blocking down its tail")
+        knob, slope = _rare(trials, pair, target.max_blocking)
+        return [knob], slope
     if trials.servers > FEW_SERVERS:
         return [_knob(pair, trials.servers)], None
+    say("measuring the best prices again")
     search.polish(*pair, POLISHED)
     finalists = search.best_tried(FINALISTS, SHORTLIST, REMEASURED)
     return [_knob(each, trials.servers) for each in finalists], None
+
+
+def _rare(trials: Trials, pair: Pair, limit: float) -> tuple[Knob[PricePolicy], float]:
+    """Go on from a price whose blocking can be counted to one whose blocking is too rare."""
+    root = math.sqrt(trials.servers)
+    if trials.prices([pair], SLOPE_ROUND)[0][0] < BINDING * SEARCHED:
+        pair = LOWEST_Q, root  # anything reaches what can be counted: begin with the widest jobs
+    knob = _knob(pair, trials.servers)
+    return turned_down(trials, knob, STRIDE * root / pair[1], SEARCHED, limit)
 
 
 def _silent(step: str) -> None:
@@ -189,12 +224,7 @@ def _with_doubts(
 ) -> Performance:
     """Add why a limit is not certified, and whether a simpler policy would be better."""
     doubts = []
-    if not certified and target.max_blocking is not None and target.max_blocking < COUNTABLE:
-        doubts.append(
-            f"blocking as rare as {target.max_blocking:g} was not counted but carried on from a "
-            f"fitted tail: it cannot be certified"
-        )
-    elif not certified:
+    if not certified:
         doubts.append("the limit is met, but not at the far end of the interval")
     if static is not None and target.merit_of(static.performance) < target.merit_of(answer):
         doubts.append(
@@ -204,7 +234,13 @@ def _with_doubts(
     return dataclasses.replace(answer, warnings=(*answer.warnings, *doubts))
 
 
-def _unreached(target: Target, answer: Performance) -> str:
+def _unreached(workload: Workload, servers: int, target: Target, why: str) -> ControlError:
+    """Say why a limit was not reached, and whether any policy could."""
+    say_no = _impossible(workload, servers, target, WORTH_A_WAIT)
+    return ControlError(say_no or why)
+
+
+def _nearest(target: Target, answer: Performance) -> str:
     nearest = f"blocking {answer.blocking}, mean execution time {answer.mean_execution_time}"
     asked = (
         f"max_blocking={target.max_blocking:g}"
@@ -214,12 +250,14 @@ def _unreached(target: Target, answer: Performance) -> str:
     return f"{asked} was not reached in this family; the nearest found: {nearest}"
 
 
-def _refuse_impossible(workload: Workload, servers: int, target: Target) -> None:
+def _impossible(workload: Workload, servers: int, target: Target, states: int) -> str | None:
+    """Say that no policy at all keeps the limit, if a programme of so many states shows it."""
     if target.max_blocking is None:
-        return
-    least = least_possible_blocking(workload, servers)
-    if least is not None and target.max_blocking < least:
-        raise ControlError(
-            f"max_blocking={target.max_blocking:g} cannot be reached: the least blocking of any "
-            f"policy on {servers} servers is {least:.4g}; allow more, or add servers"
-        )
+        return None
+    least = least_possible_blocking(workload, servers, states)
+    if least is None or target.max_blocking >= least:
+        return None
+    return (
+        f"max_blocking={target.max_blocking:g} cannot be reached: the least blocking of any "
+        f"policy on {servers} servers is {least:.4g}; allow more, or add servers"
+    )

@@ -43,17 +43,17 @@ class Best:
         }
 
 
-def at_once(workload: Workload, servers: int) -> bool:
-    """Is the dynamic programme small, and does it apply?"""
+def fits(workload: Workload, servers: int, states: int) -> bool:
+    """Does the dynamic programme apply, with at most so many states?"""
     if not all(isinstance(job_class.size, Exponential) for job_class in workload.classes):
         return False
     widths = np.concatenate([c.speedup.up_to(servers).widths for c in workload.classes])
-    return count_states(widths, servers) <= AT_ONCE
+    return count_states(widths, servers) <= states
 
 
 def best(workload: Workload, servers: int, target: Target) -> Best | None:
     """Return the optimum under a target; None where it would take long or has no programme here."""
-    if not at_once(workload, servers) or target.max_time is not None:
+    if not fits(workload, servers, AT_ONCE) or target.max_time is not None:
         return None
     if target.max_blocking is not None:
         found = least_time(workload, servers, target.max_blocking, tolerance=CLOSE)
@@ -63,8 +63,10 @@ def best(workload: Workload, servers: int, target: Target) -> Best | None:
     return Best(priced.blocking, priced.mean_execution_time, priced.gap)
 
 
-def least_possible_blocking(workload: Workload, servers: int) -> float | None:
-    """Return the least blocking that any policy reaches; None where that is not known at once."""
-    if not at_once(workload, servers):
+def least_possible_blocking(
+    workload: Workload, servers: int, states: int = AT_ONCE
+) -> float | None:
+    """Return the least blocking that any policy reaches; None where there are more states."""
+    if not fits(workload, servers, states):
         return None
     return least_blocking(workload, servers, tolerance=CLOSE).blocking

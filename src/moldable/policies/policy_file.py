@@ -9,6 +9,7 @@
 `{"policy": "price", "prices": [2.0, 1.0, 0.25]}`                        with 1, 2, ... idle
 `{"policy": "price", "scale": 2.0, "exponent": 1.5}`                     scale*(idle + 1)**-exponent
 
+What holds such a thing under "policy", as an answer of `moldable tune --json` does, will do.
 Every complaint names the file. To add a kind of policy, add a row to KINDS.
 """
 
@@ -98,7 +99,9 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _policy(data: object) -> Policy:
     if not isinstance(data, dict) or "policy" not in data:
         raise InputError('no "policy" is named; write {"policy": "greedy"}, say')
-    name = data["policy"]
+    if isinstance(data["policy"], dict):
+        data = data["policy"]
+    name = data.get("policy")
     if not isinstance(name, str) or name not in KINDS:
         raise InputError(f"unknown policy {name!r}; {nearest(str(name), KINDS)}")
     kind = KINDS[name]

@@ -49,7 +49,7 @@ def _families(answer: Families) -> list[Marked]:
         *found,
         Marked("□", "static", _places(answer.static)),
         Marked("●", "price policy", _places(answer.price_policy)),
-        Marked("★", "greedy(p*)", [_place(answer.greedy_p)]),
+        Marked("★", "greedy(p*)", [_place(answer.greedy_p)] if answer.greedy_p else []),
         Marked("▲", "greedy", [_place(answer.greedy)]),
     ]
 

@@ -25,6 +25,8 @@ def tradeoff_figure(answer: Families) -> Figure:
         ("greedy(p*)", answer.greedy_p, "*", VERMILION),
         ("greedy", answer.greedy, "^", GREEN),
     ):
+        if part is None:
+            continue
         place = ([part.blocking.value], [part.mean_execution_time.value])
         axes.plot(*place, mark, color=colour, ms=11, label=name)
     axes.set_xlabel("blocking probability")

@@ -41,7 +41,8 @@ def show_tradeoff(console: Console, answer: Families) -> None:
         )
     console.print(table)
     console.print("Static is greedy(p*) for the load beside it, whatever the true one.")
-    console.print(f"greedy(p*): {_pair(answer.greedy_p)}; greedy: {_pair(answer.greedy)}.")
+    paper = "overloaded" if answer.greedy_p is None else _pair(answer.greedy_p)
+    console.print(f"greedy(p*): {paper}; greedy: {_pair(answer.greedy)}.")
     if answer.optimum is None:
         console.print(f"No true optimum: {answer.why_no_optimum}.")
     else:

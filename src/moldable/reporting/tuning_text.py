@@ -21,17 +21,24 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
     """
     console.print(f"Give each job, by idle servers: {answer.thresholds}.")
     console.print(f"The price of a server is exp({answer.q0:.4g} - idle/{answer.ell:.4g}).")
-    headings = {"tuned": "tuned", "greedy_p": "greedy(p*)"}
+    headings = {"tuned": "tuned"}
+    if answer.greedy_p is not None:
+        headings["greedy_p"] = "greedy(p*)"
     if answer.static is not None:
         headings["static"] = f"for load {answer.static.design_load:.4g}"
     show_decisions(console, decided, {**headings, "greedy": "greedy"})
     console.print("What that comes to:")
     console.print(_beside(answer))
-    console.print(
-        "The target is kept beyond doubt."
-        if answer.certified
-        else "The target is met, but not beyond the interval: not certified."
-    )
+    if answer.limited:
+        console.print(_kept(answer))
+
+
+def _kept(answer: Tuned) -> str:
+    if not answer.certified:
+        return "Not certified: the limit is not kept at the far end of the 95 % interval."
+    if answer.performance.method == "simulate":
+        return "Certified: the limit is kept at the far end of the 95 % interval."
+    return "Certified: the figures are exact, and the limit is kept."
 
 
 def _beside(answer: Tuned) -> Table:
@@ -39,14 +46,18 @@ def _beside(answer: Tuned) -> Table:
     table.add_column("policy", no_wrap=True)
     for heading in ("blocking", "mean execution time"):
         table.add_column(heading, justify="right")
-    rows = [("price policy, tuned", answer.performance), ("greedy(p*)", answer.greedy_p)]
+    rows = [("price policy, tuned", answer.performance)]
+    if answer.greedy_p is not None:
+        rows.append(("greedy(p*)", answer.greedy_p))
     if answer.static is not None:
         load = f"greedy(p*) for load {answer.static.design_load:.4g}"
         rows.append((load, answer.static.performance))
     for name, part in rows:
         table.add_row(name, str(part.blocking), str(part.mean_execution_time))
+    if answer.greedy_p is None:
+        table.add_row("greedy(p*)", "overloaded", "")
     if answer.static is None:
-        table.add_row("greedy(p*) for any load", "misses it", "")
+        table.add_row("greedy(p*) for another load", "none found", "")
     if answer.optimum is not None:
         best = answer.optimum
         table.add_row("true optimum", f"{best.blocking:.6g}", f"{best.mean_execution_time:.6g}")

@@ -187,13 +187,21 @@ def start_lane(
     """Let jobs run in an empty lane."""
     from moldable.kernels.count_chain import IDLE, JOBS
 
+    spread = initial_slots(system, model, rng, start)
+    buffer[JOBS : JOBS + spread.size, lane] = spread
+    buffer[IDLE, lane] -= model.widths @ spread
+
+
+def initial_slots(
+    system: System, model: ChainModel, rng: np.random.Generator, start: Start = "equilibrium"
+) -> Floats:
+    """Draw how many jobs run in each slot at time 0."""
     counts = initial_counts(system, start, rng)
-    for kind, count in enumerate(counts.tolist()):
-        law = model.residual[system.kind_class[kind]]
-        spread = rng.multinomial(count, law) if model.phases > 1 else [count]
-        slot = JOBS + kind * model.phases
-        buffer[slot : slot + model.phases, lane] = spread
-    buffer[IDLE, lane] -= counts @ system.kind_width
+    if model.phases == 1:
+        return counts.astype(np.float64)
+    laws = model.residual[system.kind_class]
+    spread = [rng.multinomial(count, law) for count, law in zip(counts, laws, strict=True)]
+    return np.concatenate(spread).astype(np.float64)
 
 
 def _tally(

@@ -191,6 +191,14 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
+def check_seed_and_threads(seed: int | None, threads: int | None) -> None:
+    """Refuse what no random numbers, or no work, can be had from."""
+    if seed is not None and not (_is_whole(seed) and seed >= 0):
+        raise SimulationError(f"seed={seed} must be a whole number from 0")
+    if threads is not None and not (_is_whole(threads) and threads >= 1):
+        raise SimulationError(f"threads={threads} must be a whole number from 1")
+
+
 def _refuse_bad_numbers(
     *,
     jobs: int | None,
@@ -204,10 +212,7 @@ def _refuse_bad_numbers(
     for name, value in (("jobs", jobs), ("replications", replications), ("max_jobs", max_jobs)):
         if value is not None and not (_is_whole(value) and value >= 1):
             raise SimulationError(f"{name}={value} must be a whole number from 1")
-    if seed is not None and not (_is_whole(seed) and seed >= 0):
-        raise SimulationError(f"seed={seed} must be a whole number from 0")
-    if threads is not None and threads < 1:
-        raise SimulationError(f"threads={threads} must be at least 1")
+    check_seed_and_threads(seed, threads)
     if warmup is not None and not 0.0 <= warmup < math.inf:
         raise SimulationError(f"warmup={warmup} must be finite and at least 0, in mean sizes")
     if precision is not None and not 0.0 < precision < 1.0:
