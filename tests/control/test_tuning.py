@@ -7,7 +7,9 @@ import dataclasses
 import pytest
 
 from moldable import (
+    Deterministic,
     Estimate,
+    FixedWidth,
     JobClass,
     MoldableError,
     PricePolicy,
@@ -58,13 +60,41 @@ def test_a_limit_on_time_is_kept():
     assert tuned.performance.blocking.value < tuned.static.performance.blocking.value
 
 
+def test_more_time_never_blocks_more():
+    found = [tune(SMALL, 16, max_time=limit, seed=1).performance for limit in (0.7, 0.9, 1.0, 50.0)]
+    blocking = [answer.blocking.value for answer in found]
+    assert blocking == sorted(blocking, reverse=True)
+    # One server each takes a mean time of 1 here, and is not what blocks least.
+    assert blocking[-1] < evaluate(SMALL, 16, FixedWidth(1)).blocking.value
+
+
+def test_a_limit_on_time_is_used_up():
+    workload = Workload.single(CURVE, 0.8, 300)
+    tuned = tune(workload, 300, max_time=0.41, seed=1)
+    assert 0.995 * 0.41 < tuned.performance.mean_execution_time.interval[1] <= 0.41
+    static = tuned.static.performance
+    assert 0.995 * 0.41 < static.mean_execution_time.value <= 0.41
+    assert tuned.performance.blocking.value < static.blocking.value
+
+
+def test_a_limit_on_a_plateau_of_the_price_is_reached():
+    # Above the load that can be carried the best prices are nearly constant: small steps of q0
+    # change nothing, the next one everything.
+    workload = Workload.single(CURVE, 1.05, 1000)
+    tuned = tune(workload, 1000, max_blocking=0.2, precision=0.05, seed=1)
+    assert tuned.performance.blocking.interval[1] <= 0.2
+    assert tuned.greedy_p is None
+    assert tuned.to_dict()["greedy_p"] is None
+
+
 def test_two_classes_share_one_price():
     pair = Workload((JobClass("a", 4.0, SpeedUp([1, 1.8])), JobClass("b", 2.0, SpeedUp.linear(2))))
     tuned = tune(pair, 10, blocked_job_price=4.0, seed=1)
     best = tuned.optimum
     least = (1 - best.blocking) * best.mean_execution_time + 4.0 * best.blocking
     assert cost(tuned.performance, 4.0) <= 1.02 * least
-    assert "a: " in tuned.thresholds or "a" in tuned.thresholds
+    assert tuned.thresholds.startswith("a: ")
+    assert "b: " in tuned.thresholds
 
 
 def test_large_clusters_are_tuned_by_simulation_and_certified_by_the_interval():
@@ -97,6 +127,7 @@ def test_the_result_is_ready_for_json():
     }
     assert keys <= set(answer)
     assert set(answer["greedy_p"]) == {"blocking", "mean_execution_time"}
+    assert answer["policy"].items() >= {"policy": "price", "q0": answer["q0"]}.items()
     assert set(answer["static"]) == {"design_load", "blocking", "mean_execution_time"}
 
 
@@ -110,11 +141,20 @@ def test_the_result_is_ready_for_json():
         ({"max_time": float("nan")}, "above 0"),
         ({"max_blocking": 0.001}, "the least blocking of any policy on 16 servers is"),
         ({"max_time": 0.1}, "not reached in this family"),
+        ({"max_blocking": "0.1"}, "not a number"),
+        ({"max_blocking": 0.1, "seed": -1}, "seed=-1 must be a whole number from 0"),
+        ({"max_blocking": 0.1, "threads": 0}, "threads=0 must be a whole number from 1"),
     ],
 )
 def test_targets_that_are_none_or_out_of_reach_are_refused(target, message):
     with pytest.raises(MoldableError, match=message):
-        tune(SMALL, 16, seed=1, **target)
+        tune(SMALL, 16, **{"seed": 1, **target})
+
+
+def test_a_limit_that_no_policy_keeps_is_told_as_such_where_a_longer_programme_shows_it():
+    workload = Workload.single(CURVE, 0.8, 40)
+    with pytest.raises(MoldableError, match="least blocking of any policy on 40 servers is"):
+        tune(workload, 40, max_blocking=0.02, seed=1)
 
 
 def test_reserved_classes_have_no_common_price():
@@ -140,7 +180,34 @@ def test_a_simpler_policy_that_is_better_is_named(monkeypatch):
     assert any("greedy-p:0.85" in warning for warning in tuned.performance.warnings)
 
 
-def test_blocking_too_rare_to_count_is_reached_by_a_tail_and_certified_only_if_exact():
+@pytest.mark.parametrize("limit", [1e-5, 1e-7])
+def test_a_slack_system_keeps_rare_limits(limit):
+    # The widest jobs alone block less than can be counted.
+    workload = Workload.single(SpeedUp([1, 1.8]), 0.7, 400)
+    tuned = tune(workload, 400, max_blocking=limit, seed=1)
+    assert tuned.performance.blocking.value <= limit
+    assert tuned.static.performance.blocking.value <= limit
+    assert tuned.performance.mean_execution_time.value < 0.57
+    assert tuned.static.performance.mean_execution_time.value > 0.6
+
+
+def test_rare_blocking_without_an_exact_chain_is_certified_by_descents():
+    workload = Workload.single(CURVE, 0.5, 200)
+    tuned = tune(workload, 200, max_blocking=1e-7, seed=1)
+    assert tuned.performance.method == "simulate"
+    assert "splitting" in tuned.performance.reason
+    assert 0.5e-7 < tuned.performance.blocking.interval[1] <= 1e-7
+    assert tuned.certified
+
+
+def test_rare_blocking_of_sizes_without_phases_is_never_certified():
+    workload = Workload((JobClass("jobs", 60.0, CURVE, size=Deterministic()),))
+    tuned = tune(workload, 100, max_blocking=2e-8, precision=0.05, seed=1)
+    assert not tuned.certified
+    assert any("cannot be certified" in warning for warning in tuned.performance.warnings)
+
+
+def test_blocking_too_rare_to_count_is_certified_by_an_exact_chain():
     workload = Workload.single(SpeedUp([1, 1.8]), 0.8, 400)
     tuned = tune(workload, 400, max_blocking=1e-6, seed=1)
     assert tuned.performance.method == "chain"

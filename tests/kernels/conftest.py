@@ -9,10 +9,13 @@ import numba
 import pytest
 
 from kernels.control_case import SYSTEMS, ControlCase
-from moldable.kernels import policy_chain, state_space, value_iteration
+from moldable.kernels import descent, policy_chain, state_space, value_iteration
 
 COMPILED = SimpleNamespace(
-    policy_chain=policy_chain, state_space=state_space, value_iteration=value_iteration
+    descent=descent,
+    policy_chain=policy_chain,
+    state_space=state_space,
+    value_iteration=value_iteration,
 )
 
 

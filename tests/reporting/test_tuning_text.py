@@ -25,6 +25,7 @@ TUNED = Tuned(
     static=Static(0.87654, performing(Estimate.exact(0.0625), 0.75)),
     optimum=Best(0.03, 0.7, 1e-5),
     certified=True,
+    limited=True,
 )
 
 
@@ -60,12 +61,29 @@ def test_decisions_come_first_then_every_rival_with_its_figures(told):
         "true optimum 0.03 0.7",
     ]
     assert [line for line in found if line in rows] == rows
-    assert found[-1] == "The target is kept beyond doubt."
+    assert found[-1] == "Certified: the figures are exact, and the limit is kept."
+
+
+def test_a_cluster_that_cannot_carry_the_load_has_no_shares_of_the_papers(told):
+    found = told(dataclasses.replace(TUNED, greedy_p=None))
+    assert "greedy(p*) overloaded" in found
+    assert "idle tuned for load 0.8765 greedy" in found
+
+
+def test_simulated_figures_are_certified_by_their_interval(told):
+    simulated = dataclasses.replace(TUNED.performance, method="simulate")
+    found = told(dataclasses.replace(TUNED, performance=simulated))
+    assert found[-1] == "Certified: the limit is kept at the far end of the 95 % interval."
+
+
+def test_without_a_limit_nothing_is_certified(told):
+    found = told(dataclasses.replace(TUNED, limited=False))
+    assert not any("ertified" in line for line in found)
 
 
 def test_a_family_that_misses_the_target_has_no_figures(told):
     found = told(dataclasses.replace(TUNED, static=None))
-    assert "greedy(p*) for any load misses it" in found
+    assert "greedy(p*) for another load none found" in found
     assert not any("for load" in line for line in found)
     assert "1 to 9 1 2 4" in found
 
@@ -76,4 +94,4 @@ def test_an_optimum_that_is_not_known_is_not_mentioned(told):
 
 def test_a_target_that_is_only_met_on_average_is_not_called_certain(told):
     found = told(dataclasses.replace(TUNED, certified=False))
-    assert found[-1] == "The target is met, but not beyond the interval: not certified."
+    assert found[-1].startswith("Not certified: the limit is not kept at the far end")

@@ -15,6 +15,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.control.static_family import design_loads, optimal_shares
+from moldable.control.steps import Say, silent
 from moldable.control.targets import Target
 from moldable.control.tradeoff import PRICES, TradeoffCurve, tradeoff
 from moldable.control.trials import FEW_SERVERS, Pair, Trials
@@ -110,7 +111,7 @@ def families(
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Say | None = None,
 ) -> Families:
     """Return the trade-off curves of the true optimum and of the families of policies.
 
@@ -123,7 +124,7 @@ def families(
         threads: all cores by default.
         progress: called with the step that begins, in words.
     """
-    say = progress or _silent
+    say = progress or silent
     check_request("auto", precision)
     check_seed_and_threads(seed, threads)
     seed = fresh_seed() if seed is None else seed
@@ -143,10 +144,6 @@ def families(
     say("evaluating greedy(p*) and greedy")
     paper = None if optimal_shares(workload, servers) is None else judge(None)
     return Families(optimum, why, own, static, paper, judge(Greedy()))
-
-
-def _silent(step: str) -> None:
-    """Say nothing."""
 
 
 def _optimum(

@@ -34,11 +34,13 @@ JOBS: Final = 1_000_000
 REPLICATIONS: Final = 64
 MOST_TIMES: Final = 4
 """Rounds of these until the precision is reached; heavy tails never reach it."""
+COUNTABLE: Final = 1e-5
+"""Blocking that these jobs count in the end."""
 RARE: Final = 2e-5
 """Blocking below which these jobs count too little."""
 ATTEMPTS: Final = 8
-WASTE, WASTED_TIME = 0.03, 0.002
-"""Share of the limit that may stay unused: of one on blocking, and of one on time."""
+WASTE, WASTED_RARE, WASTED_TIME = 0.03, 0.15, 0.002
+"""Share of the limit that may stay unused: of one on blocking, on rare blocking, and on time."""
 LARGEST_STEP: Final = 10.0
 """In small changes of the knob, at first."""
 MOST_STEPS: Final = 100
@@ -78,6 +80,12 @@ class Judge:
     trials: Trials
     target: Target
     precision: float
+
+    @property
+    def blind(self) -> bool:
+        """Is the limit so rare that it can be neither counted nor followed?"""
+        limit = self.target.max_blocking
+        return limit is not None and limit < COUNTABLE and not self.trials.memoryless
 
     def evaluate(self, policy: Policy) -> Performance:
         """Return a policy's performance: exactly, or from as many jobs as the limit needs."""
@@ -129,7 +137,7 @@ class Judge:
             judged = list(zip(finalists, answers, strict=True))
         # Several finalists are the best of many tables: what lies between them was looked at.
         chosen = len(judged) > 1 and any(self._kept(answer) for _, answer in judged)
-        if self.target.limit is not None and not chosen:
+        if self.target.limit is not None and not chosen and not self.blind:
             judged += self._moved(*judged[0], self.target.limit, slope)
         sure = [entry for entry in judged if self._kept(entry[1])]
         knob, answer = min(sure or judged, key=lambda entry: self.target.merit_of(entry[1]))
@@ -159,7 +167,9 @@ class Judge:
 
     @property
     def _waste(self) -> float:
-        return WASTE if self.target.max_blocking is not None else WASTED_TIME
+        if self.target.max_blocking is None:
+            return WASTED_TIME
+        return WASTED_RARE if self.target.rare else WASTE
 
     def _to_other_table(
         self, knob: Knob[P], way: Way, most: float, tables: set[Hashable]

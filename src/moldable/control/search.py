@@ -16,6 +16,7 @@ from typing import Final, final
 
 import numpy as np
 
+from moldable.control.steps import Say, silent
 from moldable.control.targets import Target
 from moldable.control.trials import Pair
 from moldable.hull import Floats
@@ -76,7 +77,7 @@ class Search:
     measure: Measure
     target: Target
     key: Callable[[Pair], Hashable]
-    say: Callable[[str], None]
+    say: Say = silent
     tried: dict[Hashable, tuple[Pair, Pair]] = field(default_factory=dict)
 
     def run(self, ell: float, *, repeat: bool = False) -> Pair:

@@ -22,7 +22,9 @@ from moldable.simulation.descents import rare_blocking
 
 P = TypeVar("P", bound=Policy)
 
-STRIDES: Final = 60
+STRIDES: Final = 40
+FALL: Final = 1.0
+"""Fall of blocking's logarithm below which strides are too short."""
 RISEN: Final = 0.7
 """By how much blocking's logarithm may lie above the least seen before it has turned."""
 FULL_TURN: Final = 500
@@ -65,15 +67,15 @@ def turned_down(
     if here is None:
         return _carried_on(trials, knob, stride, counted, limit)
 
-    def change(value: float) -> float | None:
-        return _next_change(trials, knob, value, stride)
+    def change(value: float, strides: float) -> float | None:
+        return _next_change(trials, knob, value, strides * stride)
 
     return strode(log_blocking, change, knob, here, limit)
 
 
 def strode(
     log_blocking: Callable[[float], float | None],
-    change: Callable[[float], float | None],
+    change: Callable[[float, float], float | None],
     knob: Knob[P],
     here: float,
     limit: float,
@@ -82,22 +84,22 @@ def strode(
 
     Args:
         log_blocking: what a value of the knob gives.
-        change: the next value that changes a decision; None if none does.
+        change: the next value that changes a decision, so many strides on; None if none does.
         knob: where to begin.
         here: what it gives there.
         limit: the blocking to reach.
     """
-    goal, least, value, slope = math.log(limit), here, knob.value, 0.0
+    goal, least, value, slope, strides = math.log(limit), here, knob.value, 0.0, 1.0
     for _ in range(STRIDES):
         if here <= goal:
-            return knob.turned(
-                value - knob.value + ((goal - here) / slope if slope else 0.0)
-            ), slope
-        after = change(value)
+            back = (goal - here) / slope if slope else 0.0
+            return knob.turned(value - knob.value + back), slope
+        after = change(value, strides)
         there = None if after is None else log_blocking(after)
         if after is None or there is None or there > least + RISEN:
             break
         slope = (there - here) / (after - value)
+        strides *= 2.0 if here - there < FALL else 1.0
         value, here, least = after, there, min(least, there)
     raise ControlError(_turned(limit))
 

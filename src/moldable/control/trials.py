@@ -34,12 +34,14 @@ class Trials:
         exact: whether every figure is exact.
         jobs: in each replication of the first round; the noise of n servers lasts n times as long.
         unit: the mean size.
+        memoryless: whether counts of running jobs form a chain that can be followed.
     """
 
     def __init__(self, workload: Workload, servers: int, seed: int, threads: int | None) -> None:
         self.workload, self.servers, self.seed, self.threads = workload, servers, seed, threads
         system = build_system(workload, servers, _every_width(workload), Poisson())
         self.unit = mean_size(system)
+        self.memoryless = all(c.size.phases is not None for c in workload.classes)
         states = predicted_states(system)
         self.exact = states is not None and states <= EXACT_STATES
         self.jobs = min(max(JOBS_PER_SERVER * servers, FEWEST_JOBS), MOST_JOBS)

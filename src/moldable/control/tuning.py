@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from json import loads
 from typing import Any, Final, final
@@ -16,6 +15,7 @@ from typing import Any, Final, final
 from moldable.control.judge import SLOPE_ROUND, Judge, Knob
 from moldable.control.search import LOWEST_Q, Search
 from moldable.control.static_family import Static, best_static, optimal_shares
+from moldable.control.steps import Say, silent
 from moldable.control.tail import turned_down
 from moldable.control.targets import HOPELESS, SEARCHED, Target
 from moldable.control.trials import FEW_SERVERS, Pair, Trials
@@ -120,7 +120,7 @@ def tune(
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Say | None = None,
 ) -> Tuned:
     """Find the price policy that reaches a target; give exactly one.
 
@@ -135,7 +135,7 @@ def tune(
         threads: of simulations; all cores by default.
         progress: called with the step that begins, in words.
     """
-    say = progress or _silent
+    say = progress or silent
     check_request("auto", precision)
     check_seed_and_threads(seed, threads)
     if workload.sharing != "pool":
@@ -152,7 +152,7 @@ def tune(
         **knob.policy.price.keys(),
         policy=knob.policy,
         thresholds=knob.policy.describe(workload, servers),
-        performance=_with_doubts(answer, target, static, certified=certified),
+        performance=_with_doubts(judge, answer, static, certified=certified),
         greedy_p=None if paper is None else judge.evaluate(paper),
         static=static,
         optimum=best(workload, servers, target),
@@ -161,9 +161,7 @@ def tune(
     )
 
 
-def _settled(
-    judge: Judge, say: Callable[[str], None]
-) -> tuple[Knob[PricePolicy], Performance, bool]:
+def _settled(judge: Judge, say: Say) -> tuple[Knob[PricePolicy], Performance, bool]:
     """Find the best price that keeps the limit; the last is whether it is certified."""
     trials, target = judge.trials, judge.target
     system = trials.workload, trials.servers
@@ -177,13 +175,13 @@ def _settled(
         raise _unreached(*system, target, str(error)) from None
     say("judging the best prices")
     knob, answer, certified = judge.settle(finalists, slope)
-    if target.merit_of(answer) >= HOPELESS:
+    if target.merit_of(answer) >= HOPELESS and not judge.blind:
         raise _unreached(*system, target, _nearest(target, answer))
     return knob, answer, certified
 
 
 def candidates(
-    trials: Trials, target: Target, say: Callable[[str], None]
+    trials: Trials, target: Target, say: Say = silent
 ) -> tuple[list[Knob[PricePolicy]], float | None]:
     """Return the likeliest prices, and the slope of blocking there if it was followed."""
     rare, aim = target.rare and not trials.exact, target if trials.exact else target.countable()
@@ -210,21 +208,22 @@ def _rare(trials: Trials, pair: Pair, limit: float) -> tuple[Knob[PricePolicy], 
     return turned_down(trials, knob, STRIDE * root / pair[1], SEARCHED, limit)
 
 
-def _silent(step: str) -> None:
-    """Say nothing."""
-
-
 def _knob(pair: Pair, servers: int) -> Knob[PricePolicy]:
     q0, ell = pair
     return Knob(q0, lambda q0: PricePolicy.exponential(q0, ell), SHIFT * math.sqrt(servers) / ell)
 
 
 def _with_doubts(
-    answer: Performance, target: Target, static: Static | None, *, certified: bool
+    judge: Judge, answer: Performance, static: Static | None, *, certified: bool
 ) -> Performance:
     """Add why a limit is not certified, and whether a simpler policy would be better."""
-    doubts = []
-    if not certified:
+    doubts, target = [], judge.target
+    if not certified and judge.blind:
+        doubts.append(
+            f"for these sizes blocking as rare as {target.max_blocking:g} was carried on from what "
+            f"can be counted: it cannot be certified"
+        )
+    elif not certified:
         doubts.append("the limit is met, but not at the far end of the interval")
     if static is not None and target.merit_of(static.performance) < target.merit_of(answer):
         doubts.append(

@@ -27,10 +27,10 @@ from moldable.simulation.replications import count_workers
 from moldable.system import System, build_system
 from moldable.workload import Workload
 
-RUNS: Final = 4096
+RUNS: Final = 2048
 PARTS: Final = 8
 """Shares of the runs with random numbers of their own: fixed, whatever the number of threads."""
-CHAINS: Final = 256
+CHAINS: Final = 128
 """Long runs in which descents begin."""
 WARMUP: Final = 8.0
 """Mean execution times of the slowest kind before these are looked at."""
@@ -155,9 +155,9 @@ class Descent:
 def rare_blocking(
     workload: Workload, servers: int, policy: Policy, *, seed: int, threads: int | None = None
 ) -> float | None:
-    """Return the blocking of a policy, however rare, to about a tenth of itself; 0 if never met.
+    """Return the blocking of a policy, however rare, to about a tenth of itself.
 
-    None if sizes have no phases.
+    It is 0 if no descent came down, and None if sizes have no phases.
 
     Args:
         workload: the classes, sharing one pool.

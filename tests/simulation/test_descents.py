@@ -1,0 +1,73 @@
+"""Blocking found by splitting agrees with exact chains, however rare it is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from moldable import (
+    Deterministic,
+    Greedy,
+    JobClass,
+    MixedErlang,
+    PricePolicy,
+    SpeedUp,
+    Workload,
+    evaluate,
+)
+from moldable.simulation.descents import rare_blocking, rare_blocking_interval
+
+CURVE = SpeedUp([1, 1.8, 2.5])
+ONE_CLASS = Workload((JobClass("jobs", 14.0, CURVE),))
+TWO_PHASES = Workload((JobClass("jobs", 12.0, CURVE, size=MixedErlang([0.4, 0.6])),))
+TWO_CLASSES = Workload(
+    (
+        JobClass("a", 12.0, SpeedUp([1, 1.8])),
+        JobClass("b", 8.0, SpeedUp([1, 1.9]), mean_size=0.5),
+    )
+)
+ONE_WIDTH = Workload((JobClass("jobs", 10.0, SpeedUp([1.0])),))
+PRICE = PricePolicy.exponential(0.5, 5.0)
+
+
+def exact(workload, servers, policy):
+    return evaluate(workload, servers, policy, method="chain").blocking.value
+
+
+@pytest.mark.parametrize(
+    ("workload", "servers", "policy"),
+    [
+        (ONE_CLASS, 40, PRICE),
+        (ONE_CLASS, 40, Greedy()),
+        (TWO_PHASES, 40, PRICE),
+        (TWO_CLASSES, 40, PRICE),
+        (ONE_WIDTH, 40, Greedy()),  # Erlang's formula: 7.3e-13
+    ],
+)
+def test_descents_agree_with_the_exact_chain(workload, servers, policy):
+    found = np.array([rare_blocking(workload, servers, policy, seed=k) for k in range(16)])
+    error = found.std(ddof=1) / math.sqrt(found.size)
+    known = exact(workload, servers, policy)
+    assert abs(found.mean() - known) < 4 * error
+    assert abs(1.3 * found.mean() - known) > 4 * error  # a third more would be noticed
+
+
+def test_an_interval_holds_what_is_exact():
+    found = rare_blocking_interval(ONE_CLASS, 60, PRICE, seed=1)
+    low, high = found.interval
+    assert low < exact(ONE_CLASS, 60, PRICE) < high
+    assert high - low < 0.3 * found.value
+
+
+def test_threads_do_not_change_the_numbers():
+    found = {rare_blocking(ONE_CLASS, 40, PRICE, seed=3, threads=k) for k in (1, 2, 5)}
+    assert len(found) == 1
+    assert rare_blocking(ONE_CLASS, 40, PRICE, seed=4) not in found
+
+
+def test_sizes_without_phases_have_no_descents():
+    workload = Workload((JobClass("jobs", 14.0, CURVE, size=Deterministic()),))
+    assert rare_blocking(workload, 40, PRICE, seed=1) is None
+    assert rare_blocking_interval(workload, 40, PRICE, seed=1) is None
