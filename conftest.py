@@ -60,6 +60,8 @@ def _matches(shown: str, printed: str) -> bool:
 
 
 def _run(words: list[str], folder: Path) -> list[str]:
+    *words, into = words if words[-2:-1] == [">"] else [*words, ">", ""]
+    words.remove(">")
     program = str(Path(sys.executable).with_name(words[0]))
     environment = {**os.environ, "COLUMNS": "92", "NO_COLOR": "1"}
     result = subprocess.run(  # noqa: S603 - our own documentation
@@ -70,7 +72,9 @@ def _run(words: list[str], folder: Path) -> list[str]:
         env=environment,
         check=False,
     )
-    printed = (result.stderr + result.stdout).splitlines()
+    if into:
+        (folder / into).write_text(result.stdout)
+    printed = (result.stderr + ("" if into else result.stdout)).splitlines()
     # Whether a kernel must be compiled depends on what ran before, not on the example.
     lines = [line.rstrip() for line in printed if "note: compiling" not in line]
     return lines if result.returncode == 0 else [*lines, f"[exit code {result.returncode}]"]

@@ -58,7 +58,7 @@ def _tuned(servers: int, limit: float, longest: float) -> Row:
 
 
 def _static(answer: dict[str, Any]) -> str:
-    return f"{answer['static']['mean_execution_time']:.4f}" if answer["static"] else "misses it"
+    return f"{answer['static']['mean_execution_time']:.4f}" if answer["static"] else "none found"
 
 
 def _tradeoff() -> Row:

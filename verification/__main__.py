@@ -17,6 +17,7 @@ from verification import (
     price_gap,
     price_robustness,
     price_scaling,
+    price_tail,
     simulation_against_erlang,
 )
 
@@ -33,6 +34,7 @@ EXPERIMENTS = (
     price_at_4000,
     price_robustness,
     price_scaling,
+    price_tail,
     price_gap,
 )
 

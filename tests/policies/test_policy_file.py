@@ -76,6 +76,7 @@ def test_what_is_written_is_read_back(read, policy, workload):
             PricePolicy.exponential(1, 8, "present"),
         ),
         ({"policy": "price", "prices": [2, 1]}, PricePolicy.from_prices([2, 1])),
+        ({"policy": {"policy": "fixed", "width": 3}, "blocking": 0.1}, FixedWidth(3)),
         ({"policy": "price", "scale": 2, "exponent": 1}, PricePolicy.power_law(2, 1)),
     ],
 )
@@ -100,6 +101,8 @@ def test_tables_written_by_hand_are_read(read):
         ('{"policy": "fixed", "width": ' + "9" * 5000 + "}", "numbers so long"),
         ("[]", 'no "policy" is named; write'),
         ('{"width": 3}', 'no "policy" is named'),
+        ('{"policy": {"width": 3}}', "unknown policy None"),
+        ('{"policy": {"policy": {"policy": "greedy"}}}', "unknown policy {'policy': 'greedy'}"),
         ('{"policy": "tresholds"}', "unknown policy 'tresholds'; did you mean 'thresholds'"),
         ('{"policy": 3}', "unknown policy 3; known: fixed, greedy, greedy-p, price, rigid, thr"),
         ('{"policy": "fixed", "widht": 3}', "unknown key 'widht' .*; did you mean 'width'"),

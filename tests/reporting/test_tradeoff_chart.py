@@ -89,3 +89,9 @@ def test_policies_that_are_all_alike_are_drawn_all_the_same(lines):
         None, "", (Chosen(2.0, (0.0, 1.0), same),), (Chosen(2.0, (0.8,), same),), same, same
     )
     assert len(places(lines(alike), "▲")) == 1
+
+
+def test_a_load_that_cannot_be_carried_has_no_star(lines, families):
+    picture = lines(dataclasses.replace(families, greedy_p=None))
+    assert not places(picture, "★")
+    assert len(places(picture, "▲")) == 1

@@ -69,3 +69,8 @@ def test_a_missing_optimum_is_explained(shown, families):
     )
     assert "2 - 0.2000 / 0.5000 -0.543, 3.14 0.2100 / 0.5100 0.8123" in found
     assert found[-1] == "No true optimum: too many states."
+
+
+def test_a_load_that_cannot_be_carried_is_called_so(shown, families):
+    found = shown(show_tradeoff, dataclasses.replace(families, greedy_p=None))
+    assert "greedy(p*): overloaded; greedy: 0.3000 / 0.3500." in found

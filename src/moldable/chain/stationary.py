@@ -27,6 +27,8 @@ ROUNDS: Final = 12
 STEPS: Final = 400
 GAIN: Final = 1e-6
 """By how much each round improves the residual before the next starts afresh."""
+ENOUGH: Final = 0.1
+"""Share of the exact residual that the last round aims at."""
 SWEEPS: Final = 30
 GUESSES: Final = 3
 FAR: Final = 1e3
@@ -131,7 +133,8 @@ def _iterated(chain: Chain, rough: Floats) -> Floats:
     step, gap = np.empty(chain.states), np.empty(chain.states)
     for _ in range(ROUNDS):
         gap[:] = -_imbalance(chain, law)
-        improve(*_arrays(chain), gap, STEPS, GAIN, step)
+        # To ask for more than rounding allows takes all steps, and gives nothing.
+        improve(*_arrays(chain), gap, STEPS, max(GAIN, ENOUGH * EXACT / best), step)
         better = law + step
         better /= better.sum()
         residual = _residual(chain, better)

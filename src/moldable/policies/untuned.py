@@ -39,7 +39,9 @@ MOST_BY_STEP, USUAL_STEP = 0.2, 1.4
 def untuned_price(
     workload: Workload, servers: int, blocked_job_price: float = BLOCKED_JOB_PRICE
 ) -> PricePolicy:
-    """Return a price policy that is within a few per cent of the tuned one.
+    """Return a price policy that is within a few per cent of the tuned one on common curves.
+
+    These are concave or linear, at loads from 0.7 to 0.9; elsewhere it is a place to begin.
 
     Args:
         workload: the classes, sharing one pool.

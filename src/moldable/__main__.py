@@ -1,0 +1,8 @@
+"""`python -m moldable`: the same as the command."""
+
+from __future__ import annotations
+
+from moldable.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Trade-offs side by side: the best of each family at every price."""
+
+from __future__ import annotations
+
+import pytest
+
+from moldable import Greedy, MoldableError, PricePolicy, SpeedUp, Workload, evaluate, families, tune
+
+CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+PRICES = (1.0, 4.0, 16.0)
+
+
+def cost(answer, price):
+    blocking, time = answer.blocking.value, answer.mean_execution_time.value
+    return (1 - blocking) * time + price * blocking
+
+
+def test_price_policies_come_close_to_the_optimum_and_are_what_their_numbers_say():
+    workload = Workload.single(CURVE, 0.8, 20)
+    found = families(workload, 20, PRICES, seed=1)
+    for control, own, static in zip(
+        found.optimum.controls, found.price_policy, found.static, strict=True
+    ):
+        again = evaluate(workload, 20, PricePolicy.exponential(*own.numbers))
+        assert again.blocking == own.performance.blocking
+        assert control.cost * (1 - 1e-9) <= cost(own.performance, own.price) < 1.01 * control.cost
+        assert cost(own.performance, own.price) < cost(static.performance, own.price)
+    assert found.greedy.blocking == evaluate(workload, 20, Greedy()).blocking
+
+
+def test_the_price_policy_of_a_trade_off_is_as_good_as_the_tuned_one():
+    workload = Workload.single(CURVE, 0.7, 30)
+    found = families(workload, 30, [8.0], seed=1)
+    tuned = tune(workload, 30, blocked_job_price=8.0, seed=1)
+    assert cost(found.price_policy[0].performance, 8.0) < 1.002 * cost(tuned.performance, 8.0)
+
+
+def test_a_load_that_cannot_be_carried_has_no_shares_of_the_papers():
+    found = families(Workload.single(CURVE, 1.2, 12), 12, [4.0], seed=1)
+    assert found.greedy_p is None
+    assert found.to_dict()["greedy_p"] is None
+    assert cost(found.price_policy[0].performance, 4.0) <= cost(found.greedy, 4.0)
+
+
+@pytest.mark.parametrize("bad", [{"seed": -1}, {"threads": 0}, {"precision": 2.0}])
+def test_bad_numbers_are_refused_before_any_work(bad):
+    with pytest.raises(MoldableError, match="must"):
+        families(Workload.single(CURVE, 0.8, 20), 20, PRICES, **bad)

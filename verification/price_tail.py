@@ -1,0 +1,88 @@
+"""Is blocking too rare to count found right? Descents against exact chains, and against counting."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from moldable import (
+    JobClass,
+    MixedErlang,
+    PricePolicy,
+    SpeedUp,
+    Workload,
+    evaluate,
+    greedy_p,
+    simulate,
+    tune,
+)
+from moldable.policies.policy_table import Policy
+from moldable.simulation.descents import rare_blocking
+from verification.verdict import Verdict
+
+DESCENTS = 24
+MOST_ERRORS, MOST_BIAS = 4.0, 0.1
+TWO, THREE = SpeedUp([1, 1.8]), SpeedUp([1, 1.8, 2.5])
+FIVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+CLASSES = Workload(
+    (JobClass("a", 60.0, TWO), JobClass("b", 20.0, SpeedUp([1, 1.9]), mean_size=0.5))
+)
+ERLANG = Workload((JobClass("jobs", 60.0, TWO, size=MixedErlang([0.4, 0.6])),))
+# Systems whose chains can be solved, with blocking from 1e-4 to 1e-11.
+KNOWN: tuple[tuple[str, Workload, int, Policy], ...] = (
+    *(
+        (f"two widths, n = 400, q0 = {q0}", Workload.single(TWO, 0.75, 400), 400, price)
+        for q0 in (1.5, 2.0, 2.5, 3.0)
+        for price in [PricePolicy.exponential(q0, 20.0)]
+    ),
+    ("three widths, n = 100", Workload.single(THREE, 0.5, 100), 100, PricePolicy.exponential(3, 6)),
+    ("two classes, n = 150", CLASSES, 150, PricePolicy.exponential(2.0, 12.0)),
+    ("mixed Erlang, n = 110", ERLANG, 110, PricePolicy.exponential(2.5, 10.0)),
+    (
+        "greedy(p*) for load 0.95, n = 400",
+        Workload.single(TWO, 0.7, 400),
+        400,
+        greedy_p(Workload.single(TWO, 0.7, 400), 400, 0.95),
+    ),
+)
+RARE = (1e-5, 1e-8)
+
+
+def experiments() -> Iterator[Verdict]:
+    """Compare, then tune for limits that cannot be counted."""
+    for name, workload, servers, policy in KNOWN:
+        exact = evaluate(workload, servers, policy, method="chain").blocking.value
+        yield from _against(f"{name}, exact {exact:.3g}", workload, servers, policy, exact, 0.0)
+    workload = Workload.single(FIVE, 0.8, 4000)
+    policy = PricePolicy.exponential(1.19, 57.85)
+    counted = simulate(workload, 4000, policy, jobs=20_000_000, replications=64, seed=1).blocking
+    error = counted.half_width / 2.0
+    name = f"five widths, n = 4000, counted {counted}"
+    yield from _against(name, workload, 4000, policy, counted.value, error)
+    for limit in RARE:
+        begun = time.perf_counter()
+        tuned = tune(workload, 4000, max_blocking=limit, seed=1)
+        static = tuned.static.performance.mean_execution_time if tuned.static else None
+        print(
+            f"  n = 4000, limit {limit:g}: blocking {tuned.performance.blocking}, mean time "
+            f"{tuned.performance.mean_execution_time}, best design load {static}, "
+            f"{time.perf_counter() - begun:.0f} s"
+        )
+        share = tuned.performance.blocking.value / limit
+        yield Verdict(f"n = 4000, limit {limit:g}: share of it that is used", share, 1.0)
+
+
+def _against(
+    name: str, workload: Workload, servers: int, policy: Policy, known: float, error: float
+) -> Iterator[Verdict]:
+    found = np.array(
+        [rare_blocking(workload, servers, policy, seed=100 + k) for k in range(DESCENTS)], float
+    )
+    spread = found.std(ddof=1) / math.sqrt(DESCENTS)
+    errors = abs(found.mean() - known) / math.hypot(spread, error)
+    yield Verdict(f"{name}: standard errors between", errors, MOST_ERRORS)
+    yield Verdict(f"{name}: one descent's spread", found.std(ddof=1) / known, 4 * MOST_BIAS)
+    yield Verdict(f"{name}: relative difference", abs(found.mean() / known - 1.0), MOST_BIAS)
