@@ -1,4 +1,4 @@
-"""Is blocking too rare to count found right? Descents against exact chains, and against counting."""
+"""Is blocking too rare to count found right? Descents against exact chains and counting."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from moldable import (
+    Estimate,
     JobClass,
     MixedErlang,
     PricePolicy,
@@ -54,14 +55,14 @@ RARE = (1e-5, 1e-8)
 def experiments() -> Iterator[Verdict]:
     """Compare, then tune for limits that cannot be counted."""
     for name, workload, servers, policy in KNOWN:
-        exact = evaluate(workload, servers, policy, method="chain").blocking.value
-        yield from _against(f"{name}, exact {exact:.3g}", workload, servers, policy, exact, 0.0)
+        exact = evaluate(workload, servers, policy, method="chain").blocking
+        yield from _against(f"{name}, exact {exact.value:.3g}", workload, servers, policy, exact)
     workload = Workload.single(FIVE, 0.8, 4000)
     policy = PricePolicy.exponential(1.19, 57.85)
     counted = simulate(workload, 4000, policy, jobs=20_000_000, replications=64, seed=1).blocking
-    error = counted.half_width / 2.0
-    name = f"five widths, n = 4000, counted {counted}"
-    yield from _against(name, workload, 4000, policy, counted.value, error)
+    yield from _against(
+        f"five widths, n = 4000, counted {counted}", workload, 4000, policy, counted
+    )
     for limit in RARE:
         begun = time.perf_counter()
         tuned = tune(workload, 4000, max_blocking=limit, seed=1)
@@ -76,13 +77,13 @@ def experiments() -> Iterator[Verdict]:
 
 
 def _against(
-    name: str, workload: Workload, servers: int, policy: Policy, known: float, error: float
+    name: str, workload: Workload, servers: int, policy: Policy, known: Estimate
 ) -> Iterator[Verdict]:
     found = np.array(
         [rare_blocking(workload, servers, policy, seed=100 + k) for k in range(DESCENTS)], float
     )
     spread = found.std(ddof=1) / math.sqrt(DESCENTS)
-    errors = abs(found.mean() - known) / math.hypot(spread, error)
+    errors = abs(found.mean() - known.value) / math.hypot(spread, known.half_width / 2.0)
     yield Verdict(f"{name}: standard errors between", errors, MOST_ERRORS)
-    yield Verdict(f"{name}: one descent's spread", found.std(ddof=1) / known, 4 * MOST_BIAS)
-    yield Verdict(f"{name}: relative difference", abs(found.mean() / known - 1.0), MOST_BIAS)
+    yield Verdict(f"{name}: one descent's spread", found.std(ddof=1) / known.value, 4 * MOST_BIAS)
+    yield Verdict(f"{name}: relative difference", abs(found.mean() / known.value - 1.0), MOST_BIAS)

@@ -140,3 +140,12 @@ def test_bounds_refuse_what_the_theory_does_not_cover(run, arguments, message):
     result = run("bounds", *arguments)
     assert result.returncode == 2
     assert message in " ".join(result.stderr.split())
+
+
+def test_the_package_runs_like_the_command(run):
+    words = ("optimum", "--speedup", "1,1.8", "--load", "0.8", "--json")
+    result = subprocess.run(
+        [sys.executable, "-m", "moldable", *words], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0
+    assert json.loads(result.stdout)["support"] == json.loads(run(*words).stdout)["support"]
