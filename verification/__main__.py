@@ -18,6 +18,7 @@ from verification import (
     price_robustness,
     price_scaling,
     price_tail,
+    price_variants,
     simulation_against_erlang,
 )
 
@@ -35,6 +36,7 @@ EXPERIMENTS = (
     price_robustness,
     price_scaling,
     price_tail,
+    price_variants,
     price_gap,
 )
 

@@ -29,9 +29,9 @@ MOST_ERRORS, MOST_BIAS = 4.0, 0.1
 TWO, THREE = SpeedUp([1, 1.8]), SpeedUp([1, 1.8, 2.5])
 FIVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 CLASSES = Workload(
-    (JobClass("a", 60.0, TWO), JobClass("b", 20.0, SpeedUp([1, 1.9]), mean_size=0.5))
+    (JobClass("a", 36.0, TWO), JobClass("b", 12.0, SpeedUp([1, 1.9]), mean_size=0.5))
 )
-ERLANG = Workload((JobClass("jobs", 60.0, TWO, size=MixedErlang([0.4, 0.6])),))
+ERLANG = Workload((JobClass("jobs", 45.0, TWO, size=MixedErlang([0.4, 0.6])),))
 # Systems whose chains can be solved, with blocking from 1e-4 to 1e-11.
 KNOWN: tuple[tuple[str, Workload, int, Policy], ...] = (
     *(
@@ -40,8 +40,8 @@ KNOWN: tuple[tuple[str, Workload, int, Policy], ...] = (
         for price in [PricePolicy.exponential(q0, 20.0)]
     ),
     ("three widths, n = 100", Workload.single(THREE, 0.5, 100), 100, PricePolicy.exponential(3, 6)),
-    ("two classes, n = 150", CLASSES, 150, PricePolicy.exponential(2.0, 12.0)),
-    ("mixed Erlang, n = 110", ERLANG, 110, PricePolicy.exponential(2.5, 10.0)),
+    ("two classes, n = 90", CLASSES, 90, PricePolicy.exponential(2.0, 9.0)),
+    ("mixed Erlang, n = 90", ERLANG, 90, PricePolicy.exponential(2.5, 9.0)),
     (
         "greedy(p*) for load 0.95, n = 400",
         Workload.single(TWO, 0.7, 400),

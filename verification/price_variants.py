@@ -1,0 +1,129 @@
+"""What do a price for each class, and a charge for the last idle server, gain over one price?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from moldable import JobClass, Policy, PricePolicy, SpeedUp, Workload, stationary_law
+from moldable.control.optimal_control import optimal_control
+from verification.verdict import Verdict
+
+TWO_CLASSES, SERVERS = (
+    Workload(
+        (
+            JobClass("flat", 6.0, SpeedUp([1, 1.5])),
+            JobClass("steep", 3.0, SpeedUp.linear(3), mean_size=2.0),
+        )
+    ),
+    16,
+)
+CONCAVE, CONCAVE_SERVERS = Workload.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 20), 20
+WIDE, CLOSER, EACH = 250, (0.6, 0.3, 0.15, 0.08), 60
+BLOCKED_JOB_PRICES = (2.0, 4.0, 16.0)
+CHEAP = 1.0
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PricePerClass(Policy):
+    """A price policy of its own for every class."""
+
+    policies: Mapping[str, PricePolicy]
+
+    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
+        """Ask the policy of the class."""
+        return self.policies[job_class.name].decide(job_class, idle)
+
+
+@dataclass(frozen=True)
+class PackingPrice(Policy):
+    """The price policy with a charge for leaving exactly one server idle."""
+
+    q0: float
+    ell: float
+    charge: float
+
+    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
+        """Take the cheapest width."""
+        widths = [int(width) for width in job_class.speedup.widths if width <= idle]
+        return {min(widths, key=lambda width: self._cost(job_class, idle, width), default=1): 1.0}
+
+    def _cost(self, job_class: JobClass, idle: int, width: int) -> float:
+        held = sum(math.exp(self.q0 - (idle - k) / self.ell) for k in range(width))
+        left_over = self.charge if idle - width == 1 else 0.0
+        return (1.0 + held) / job_class.speedup[width] + left_over
+
+
+def one_price(numbers: Numbers) -> Policy:
+    """Build the price policy of q0 and the logarithm of ell."""
+    return PricePolicy.exponential(numbers[0], math.exp(numbers[1]))
+
+
+def price_per_class(numbers: Numbers) -> Policy:
+    """Build two prices that differ in q0."""
+    ell = math.exp(numbers[1])
+    names = [job_class.name for job_class in TWO_CLASSES.classes]
+    levels = (numbers[0], numbers[0] + numbers[2])
+    return PricePerClass(
+        {name: PricePolicy.exponential(q0, ell) for name, q0 in zip(names, levels, strict=True)}
+    )
+
+
+def packing(numbers: Numbers) -> Policy:
+    """Build a price with a charge."""
+    return PackingPrice(numbers[0], math.exp(numbers[1]), max(numbers[2], 0.0))
+
+
+def least(
+    workload: Workload, servers: int, build: Callable[[Numbers], Policy], more: int, price: float
+) -> float:
+    """Return a family's least cost: of a wide cloud, then of narrowing ones around the best."""
+    rng = np.random.default_rng(1)
+    low, high = np.array([-2.0, 0.0, *[-1.0] * more]), np.array([4.0, 3.5, *[1.0] * more])
+    known: dict[Numbers, float] = {}
+
+    def measure(at: np.ndarray) -> None:
+        numbers = tuple(at.tolist())
+        found = stationary_law(workload, servers, build(numbers)).performance()
+        blocking, time = found.blocking.value, found.mean_execution_time.value
+        known[numbers] = (1.0 - blocking) * time + price * blocking * unit
+
+    unit = sum(c.arrival_rate * c.mean_size for c in workload.classes) / workload.arrival_rate
+    # The family without its further numbers takes part, so that it cannot seem better.
+    for at in rng.uniform(low, high, (WIDE, low.size)):
+        measure(at)
+        measure(np.where(np.arange(low.size) < 2, at, 0.0))
+    for reach in CLOSER:
+        for step in rng.uniform(-reach, reach, (EACH, low.size)):
+            measure(np.array(min(known, key=known.__getitem__)) + step)
+    return min(known.values())
+
+
+def experiments() -> Iterator[Verdict]:
+    """Compare at several prices of a blocked job; both gains are small."""
+    for price in BLOCKED_JOB_PRICES:
+        alone, each = (
+            least(TWO_CLASSES, SERVERS, build, more, price)
+            for build, more in ((one_price, 0), (price_per_class, 1))
+        )
+        best = optimal_control(TWO_CLASSES, SERVERS, price).cost
+        print(
+            f"  two classes, price {price:g}: above the optimum, one price "
+            f"{100 * (alone / best - 1):.2f} %, one for each class {100 * (each / best - 1):.2f} %"
+        )
+        yield Verdict(f"price {price:g}: gain of a price for each class", alone / each - 1.0, 0.01)
+    for price in (CHEAP, *BLOCKED_JOB_PRICES):
+        plain, packed = (
+            least(CONCAVE, CONCAVE_SERVERS, build, more, price)
+            for build, more in ((one_price, 0), (packing, 1))
+        )
+        best = optimal_control(CONCAVE, CONCAVE_SERVERS, price).cost
+        print(
+            f"  one class, price {price:g}: above the optimum, without a charge "
+            f"{100 * (plain / best - 1):.2f} %, with it {100 * (packed / best - 1):.2f} %"
+        )
+        yield Verdict(f"price {price:g}: gain of packing", plain / packed - 1.0, 0.02)
