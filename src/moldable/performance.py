@@ -11,6 +11,9 @@ Interval = tuple[float, float]
 NOISE = 1e-12
 """Relative width below which an interval is rounding, not chance."""
 
+RARE = 1e-5
+"""Below this, zeros would hide the digits."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,15 @@ class Estimate:
             return f"{self.value:.4g}"
         if half <= NOISE * abs(self.value):
             return f"{self.value:.6g}"
-        digits = max(0, 1 - math.floor(math.log10(half)))
-        return f"{self.value:.{digits}f} ± {half:.{digits}f}"
+        if 0.0 < self.value < RARE and half < RARE:
+            power = math.floor(math.log10(max(self.value, half)))
+            return f"({_rounded(self.value / 10.0**power, half / 10.0**power)})e{power:03d}"
+        return _rounded(self.value, half)
+
+
+def _rounded(value: float, half: float) -> str:
+    digits = max(0, 1 - math.floor(math.log10(half)))
+    return f"{value:.{digits}f} ± {half:.{digits}f}"
 
 
 @final

@@ -50,7 +50,7 @@ def test_a_limit_kept_at_once_leaves_the_knob_alone():
 def test_a_limit_below_the_least_that_prices_reach_is_refused():
     # At n = 100 and load 0.8 blocking turns near 2e-3 as widths fall to one.
     workload = Workload.single(SpeedUp([1, 1.8]), 0.8, 100)
-    with pytest.raises(MoldableError, match="narrower jobs stop helping"):
+    with pytest.raises(MoldableError, match="the least blocking found is"):
         turned_down(Trials(workload, 100, 1, None), knob(1.5, 10.0), 0.3, 1e-2, 1e-8)
 
 

@@ -157,6 +157,14 @@ def test_a_limit_that_no_policy_keeps_is_told_as_such_where_a_longer_programme_s
         tune(workload, 40, max_blocking=0.02, seed=1)
 
 
+def test_a_rare_limit_that_no_price_reaches_is_told_with_the_least_found():
+    workload = Workload.single(CURVE, 0.9, 100)
+    with pytest.raises(
+        MoldableError, match="the least blocking found is"
+    ):
+        tune(workload, 100, max_blocking=1e-7, seed=1)
+
+
 def test_reserved_classes_have_no_common_price():
     reserved = Workload((JobClass("a", 4.0, CURVE), JobClass("b", 4.0, CURVE)), "reserved")
     with pytest.raises(MoldableError, match="share a pool"):

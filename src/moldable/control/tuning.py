@@ -36,6 +36,8 @@ SHIFT: Final = 0.05
 """By how many square roots of n a price is shifted, in servers, to see what q0 does."""
 STRIDE: Final = 0.3
 """The same, to see how a tail goes on."""
+FARTHEST: Final = 100.0
+"""Values of q0 beyond which no price changes a decision."""
 WORTH_A_WAIT: Final = 300_000
 """States of a programme, some seconds long, that says whether any policy keeps a limit."""
 BINDING: Final = 0.3
@@ -210,7 +212,11 @@ def _rare(trials: Trials, pair: Pair, limit: float) -> tuple[Knob[PricePolicy], 
 
 def _knob(pair: Pair, servers: int) -> Knob[PricePolicy]:
     q0, ell = pair
-    return Knob(q0, lambda q0: PricePolicy.exponential(q0, ell), SHIFT * math.sqrt(servers) / ell)
+
+    def build(q0: float) -> PricePolicy:
+        return PricePolicy.exponential(min(max(q0, -FARTHEST), FARTHEST), ell)
+
+    return Knob(q0, build, SHIFT * math.sqrt(servers) / ell)
 
 
 def _with_doubts(
