@@ -159,9 +159,7 @@ def test_a_limit_that_no_policy_keeps_is_told_as_such_where_a_longer_programme_s
 
 def test_a_rare_limit_that_no_price_reaches_is_told_with_the_least_found():
     workload = Workload.single(CURVE, 0.9, 100)
-    with pytest.raises(
-        MoldableError, match="the least blocking found is"
-    ):
+    with pytest.raises(MoldableError, match="the least blocking found is"):
         tune(workload, 100, max_blocking=1e-7, seed=1)
 
 
