@@ -86,6 +86,7 @@ PUBLIC = [
     "tradeoff",
     "tune",
     "untuned_price",
+    "write_policy_file",
 ]
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from moldable.policies.equi import Equi
     from moldable.policies.fixed_width import FixedWidth
     from moldable.policies.greedy import Greedy, GreedyP, greedy_p
-    from moldable.policies.policy_file import read_policy_file
+    from moldable.policies.policy_file import read_policy_file, write_policy_file
     from moldable.policies.policy_table import Policy
     from moldable.policies.price import PricePolicy
     from moldable.policies.rigid import Rigid
@@ -97,7 +97,7 @@ _STAGES = {
     "policies.price": ("PricePolicy",),
     "policies.untuned": ("untuned_price",),
     "policies.equi": ("Equi",),
-    "policies.policy_file": ("read_policy_file",),
+    "policies.policy_file": ("read_policy_file", "write_policy_file"),
     "performance": ("ClassPerformance", "Estimate", "Performance"),
     "chain.closed_forms": ("erlang_b",),
     "chain.exact": ("StationaryLaw", "stationary_law"),
@@ -190,6 +190,7 @@ __all__ = [
     "tradeoff",
     "tune",
     "untuned_price",
+    "write_policy_file",
 ]
 
 

@@ -56,7 +56,7 @@ def test_every_policy_can_be_named(run, tmp_path):
     assert "Erlang" in run("evaluate", *rigid).stdout
 
 
-@pytest.mark.parametrize("asked", [("evaluate",), ("compare", "--policies", "greedy,fixed:1")])
+@pytest.mark.parametrize("asked", [("evaluate",), ("compare", "--policy", "greedy,fixed:1")])
 def test_what_a_simulation_could_not_see_is_noted_once_beside_the_answer(run, tmp_path, asked):
     classes = (("common", 30.0), ("rare", 1e-12))
     text = "".join(

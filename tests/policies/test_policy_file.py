@@ -19,6 +19,7 @@ from moldable import (
     Workload,
     greedy_p,
     read_policy_file,
+    write_policy_file,
 )
 from moldable.errors import InputError, PolicyError
 from moldable.policies.policy_file import to_json
@@ -157,3 +158,16 @@ class OwnPolicy(Policy):
 def test_a_policy_that_is_code_cannot_be_written():
     with pytest.raises(PolicyError, match=r"OwnPolicy is code .*: greedy, greedy-p"):
         to_json(OwnPolicy())
+
+
+def test_a_file_is_written_whole_and_read_back(tmp_path):
+    path = tmp_path / "policy.json"
+    for policy in (FixedWidth(3), PricePolicy.power_law(2, 1)):
+        write_policy_file(policy, path)
+        assert read_policy_file(path) == policy
+    assert [entry.name for entry in tmp_path.iterdir()] == ["policy.json"]
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"policy file .*nowhere.* cannot be written"):
+        write_policy_file(Greedy(), tmp_path / "nowhere" / "policy.json")

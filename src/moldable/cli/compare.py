@@ -38,6 +38,7 @@ def compare(
         str,
         typer.Option(
             "--policies",
+            "--policy",
             metavar="A,B,C",
             help="Policies as evaluate spells them, separated by commas; differences are from the "
             "first.",

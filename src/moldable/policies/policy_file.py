@@ -29,7 +29,7 @@ from moldable.policies.price import PricePolicy
 from moldable.policies.prices import ExponentialPrice, PowerLawPrice, TabulatedPrice
 from moldable.policies.rigid import Rigid
 from moldable.policies.thresholds import Thresholds
-from moldable.text_files import read_text
+from moldable.text_files import read_text, write_whole
 
 Data = Mapping[str, Any]
 
@@ -65,6 +65,11 @@ def read_policy_file(path: Path | str) -> Policy:
         ) from None
     except MoldableError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def write_policy_file(policy: Policy, path: Path | str) -> None:
+    """Write a policy to a JSON file, whole or not at all; what is there is replaced."""
+    write_whole(Path(path), f"{to_json(policy)}\n".encode(), "policy file")
 
 
 def to_json(policy: Policy) -> str:
