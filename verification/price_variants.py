@@ -106,24 +106,24 @@ def least(
 def experiments() -> Iterator[Verdict]:
     """Compare at several prices of a blocked job; both gains are small."""
     for price in BLOCKED_JOB_PRICES:
-        alone, each = (
-            least(TWO_CLASSES, SERVERS, build, more, price)
-            for build, more in ((one_price, 0), (price_per_class, 1))
-        )
-        best = optimal_control(TWO_CLASSES, SERVERS, price).cost
-        print(
-            f"  two classes, price {price:g}: above the optimum, one price "
-            f"{100 * (alone / best - 1):.2f} %, one for each class {100 * (each / best - 1):.2f} %"
-        )
-        yield Verdict(f"price {price:g}: gain of a price for each class", alone / each - 1.0, 0.01)
+        gain = _gain("a price for each class", TWO_CLASSES, SERVERS, price_per_class, price)
+        yield Verdict(f"price {price:g}: gain of a price for each class", gain, 0.01)
     for price in (CHEAP, *BLOCKED_JOB_PRICES):
-        plain, packed = (
-            least(CONCAVE, CONCAVE_SERVERS, build, more, price)
-            for build, more in ((one_price, 0), (packing, 1))
-        )
-        best = optimal_control(CONCAVE, CONCAVE_SERVERS, price).cost
-        print(
-            f"  one class, price {price:g}: above the optimum, without a charge "
-            f"{100 * (plain / best - 1):.2f} %, with it {100 * (packed / best - 1):.2f} %"
-        )
-        yield Verdict(f"price {price:g}: gain of packing", plain / packed - 1.0, 0.02)
+        gain = _gain("a charge for packing", CONCAVE, CONCAVE_SERVERS, packing, price)
+        yield Verdict(f"price {price:g}: gain of packing", gain, 0.02)
+
+
+def _gain(
+    what: str, workload: Workload, servers: int, build: Callable[[Numbers], Policy], price: float
+) -> float:
+    """Print how far one price and a variant are above the optimum; return what is gained."""
+    plain, varied = (
+        least(workload, servers, family, more, price)
+        for family, more in ((one_price, 0), (build, 1))
+    )
+    best = optimal_control(workload, servers, price).cost
+    print(
+        f"  price {price:g}: above the optimum, one price {100 * (plain / best - 1):.2f} %, "
+        f"{what} {100 * (varied / best - 1):.2f} %"
+    )
+    return plain / varied - 1.0
