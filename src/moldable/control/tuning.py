@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from json import loads
 from typing import Any, Final, final
 
 from moldable.control.judge import SLOPE_ROUND, Judge, Knob
@@ -23,7 +22,7 @@ from moldable.control.yardstick import AT_ONCE, Best, best, least_possible_block
 from moldable.errors import ControlError
 from moldable.evaluation import check_request
 from moldable.performance import Performance
-from moldable.policies.policy_file import to_json
+from moldable.policies.policy_file import policy_data
 from moldable.policies.price import PricePolicy
 from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.workload import Workload
@@ -56,7 +55,7 @@ class Tuned:
         thresholds: its decisions in words.
         performance: how it performs, with intervals.
         greedy_p: how greedy(p*) performs; None if the cluster cannot carry the load.
-        static: the best greedy(p) for another load under the same target; None if none reaches it.
+        static: the best greedy(p) for another load under the same target; None if none was found.
         optimum: what no policy can better, where that is known at once.
         certified: whether the limit is kept exactly, or at the far end of the 95 % interval; True
             if there is none to keep.
@@ -98,7 +97,7 @@ class Tuned:
             "static": static,
             "optimum": None if self.optimum is None else self.optimum.to_dict(),
             "certified": self.certified,
-            "policy": loads(to_json(self.policy)),
+            "policy": policy_data(self.policy),
             "method": self.performance.method,
             "warnings": list(self.performance.warnings),
             "provenance": dict(self.performance.provenance),

@@ -74,9 +74,14 @@ def write_policy_file(policy: Policy, path: Path | str) -> None:
 
 def to_json(policy: Policy) -> str:
     """Write a policy so that reading it back gives the same decisions."""
+    return json.dumps(policy_data(policy))
+
+
+def policy_data(policy: Policy) -> dict[str, Any]:
+    """Return the keys of the file that would hold the policy."""
     for name, kind in KINDS.items():
         if isinstance(policy, kind.policy):
-            return json.dumps({"policy": name, **kind.write(policy)})
+            return {"policy": name, **kind.write(policy)}
     raise PolicyError(
         f"policy {policy.name} is code rather than data, so it has no JSON; "
         f"these kinds have: {', '.join(KINDS)}"
