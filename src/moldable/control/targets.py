@@ -59,8 +59,12 @@ class Target:
         value = number(given[named[0]], named[0], ControlError)
         most = 1.0 if named[0] == "max_blocking" else math.inf
         if not 0.0 < value < most:
-            limits = "between 0 and 1, such as 0.01" if most == 1.0 else "above 0 and finite"
-            raise ControlError(f"{named[0]}={value:g} must lie {limits}")
+            rule = (
+                "lie between 0 and 1, such as 0.01"
+                if most == 1.0
+                else "be finite and above 0, such as 4"
+            )
+            raise ControlError(f"{named[0]}={value:g} must {rule}")
         return cls(max_blocking, blocked_job_price, max_time, unit)
 
     @property
