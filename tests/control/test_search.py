@@ -36,6 +36,14 @@ def turning(pairs, _):
     ]
 
 
+def plateau(pairs, _):
+    """Up to q0 = 1.3 nothing changes, and is good; best is 1.42, and further on it is much worse."""
+    return [
+        (0.0, float(1.0 - 0.02 * max(q0 - 1.3, 0.0) + max(q0 - 1.42, 0.0)) + 1e-3 * np.log(ell) ** 2)
+        for q0, ell in pairs
+    ]
+
+
 def own(pair):
     return pair
 
@@ -92,6 +100,13 @@ def test_blocking_that_rises_again_is_met_on_its_way_down(limit):
 def test_what_is_out_of_reach_ends_at_the_nearest():
     q0, _ = Search(turning, Target.of(0.001, None, None, 1.0), own).run(8.0)
     assert q0 == pytest.approx(2.0, abs=0.2)
+
+
+def test_a_good_plateau_does_not_hide_what_is_better_beyond_its_edge():
+    search = Search(plateau, FREE, lambda pair: (max(pair[0], 1.3), pair[1]))
+    search.run(8.0)
+    q0, _ = search.best_tried(1, 16, 0)[0]
+    assert 1.37 < q0 < 1.43
 
 
 def test_tables_are_measured_once_unless_they_are_noisy():

@@ -4,7 +4,9 @@ A higher q0 means narrower jobs, less blocking and more time. How much, depends 
 a large one is nearly constant, so that a small step of q0 moves everything. So every ell keeps a
 bracket of its own in q0, laid around its best point ever closer; the ells close in once each has
 settled. At last, smooth surfaces are fitted to all points near the best, which averages much of the
-noise away. On few servers neighbouring prices are the same table: it is measured once.
+noise away. On few servers neighbouring prices are the same table: it is measured once. Below some
+q0 all are the same, greedy's: where blocking is cheap that plateau is good too, and a bracket that
+strayed onto it would find no way back, so none reaches below its edge.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ LOWEST_Q: Final = -4.0
 HIGHEST_Q: Final = 8.0
 DEEP: Final = 12.0
 """Square roots of n that may have to stay idle: the price there is still that of q0 = 0."""
+EDGE: Final = 0.01
+"""How closely in q0 the edge of the plateau is found."""
 EASED: Final = 1.02
 FINE: Final = 41
 SEEN: Final = 1e-9
@@ -55,6 +59,11 @@ class Row:
         """The best q0 so far."""
         return 0.5 * (self.low + self.high)
 
+    def raised(self, edge: float) -> Row:
+        """Return the row with its bracket moved up until it begins at this q0 or above."""
+        shift = max(edge - self.low, 0.0)
+        return Row(self.log_ell, self.low + shift, self.high + shift, self.merit)
+
     def wider(self, factor: float) -> Row:
         """Return the row with a bracket that many times as wide."""
         half = 0.5 * factor * (self.high - self.low)
@@ -72,6 +81,7 @@ class Search:
         key: what tells prices with the same decisions.
         say: hears which round begins.
         tried: blocking and mean time of every price tried, by its key, with the price.
+        edges: the largest q0 that changes nothing yet, by the logarithm of ell.
     """
 
     measure: Measure
@@ -79,6 +89,7 @@ class Search:
     key: Callable[[Pair], Hashable]
     say: Say = silent
     tried: dict[Hashable, tuple[Pair, Pair]] = field(default_factory=dict)
+    edges: dict[float, float] = field(default_factory=dict)
 
     def run(self, ell: float, *, repeat: bool = False) -> Pair:
         """Narrow down from a first guess of ell; return the best (q0, ell).
@@ -88,7 +99,7 @@ class Search:
             repeat: whether prices are measured anew in each round, as noisy ones should be.
         """
         rows = [
-            Row(log, LOWEST_Q, max(HIGHEST_Q, DEEP * ell / math.exp(log)))
+            Row(log, self._edge(log), max(HIGHEST_Q, DEEP * ell / math.exp(log)))
             for log in (math.log(ell) + np.linspace(-STRETCHES, STRETCHES, ELLS)).tolist()
         ]
         for number in range(SETTLING):
@@ -96,7 +107,7 @@ class Search:
         rows = self._laid(_closer(rows), SETTLING, repeat=repeat)[0]
         # The last brackets keep their width: in narrower ones noise would hide the slopes.
         rows = [row.wider(0.5 * (ACROSS - 1)) for row in rows]
-        found, _, figures = self._laid(rows, SETTLING + 1, repeat=repeat)
+        found, rows, figures = self._laid(rows, SETTLING + 1, repeat=repeat)
         q0, log_ell = self._fitted(rows, figures) or _best(found)
         return q0, math.exp(log_ell)
 
@@ -128,9 +139,13 @@ class Search:
 
     def _laid(
         self, rows: list[Row], number: int, *, repeat: bool
-    ) -> tuple[list[Row], Floats, Floats]:
-        """Lay points across every bracket and draw the brackets closer around the best."""
+    ) -> tuple[list[Row], list[Row], Floats]:
+        """Lay points across every bracket and draw the brackets closer around the best.
+
+        Returns these, the brackets as they were laid, and the points' figures.
+        """
         self.say(f"trying prices, round {number + 1} of {SETTLING + 2}")
+        rows = [row.raised(self._edge(row.log_ell)) for row in rows]
         points = np.array(
             [(q, row.log_ell) for row in rows for q in np.linspace(row.low, row.high, ACROSS)]
         )
@@ -140,7 +155,20 @@ class Search:
             self._bracketed(row, points[part, 0], figures[part])
             for row, part in zip(rows, parts, strict=True)
         ]
-        return found, points, figures
+        return found, rows, figures
+
+    def _edge(self, log_ell: float) -> float:
+        """Return the largest q0 with the decisions of the lowest, nearly."""
+        if log_ell not in self.edges:
+            ell = math.exp(log_ell)
+            low, high = LOWEST_Q, HIGHEST_Q
+            plateau = self.key((low, ell))
+            while high - low > EDGE:
+                middle = 0.5 * (low + high)
+                same = self.key((middle, ell)) == plateau
+                low, high = (middle, high) if same else (low, middle)
+            self.edges[log_ell] = low
+        return self.edges[log_ell]
 
     def _bracketed(self, row: Row, q0s: Floats, figures: Floats) -> Row:
         """Return the row with a bracket of one step either way around its best point."""
