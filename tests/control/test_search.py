@@ -37,9 +37,12 @@ def turning(pairs, _):
 
 
 def plateau(pairs, _):
-    """Up to q0 = 1.3 nothing changes, and is good; best is 1.42, and further on it is much worse."""
+    """Up to q0 = 1.3 nothing changes, and is good; 1.42 is best, and more is much worse."""
     return [
-        (0.0, float(1.0 - 0.02 * max(q0 - 1.3, 0.0) + max(q0 - 1.42, 0.0)) + 1e-3 * np.log(ell) ** 2)
+        (
+            0.0,
+            float(1.0 - 0.02 * max(q0 - 1.3, 0.0) + max(q0 - 1.42, 0.0)) + 1e-3 * np.log(ell) ** 2,
+        )
         for q0, ell in pairs
     ]
 
@@ -105,7 +108,7 @@ def test_what_is_out_of_reach_ends_at_the_nearest():
 def test_a_good_plateau_does_not_hide_what_is_better_beyond_its_edge():
     search = Search(plateau, FREE, lambda pair: (max(pair[0], 1.3), pair[1]))
     search.run(8.0)
-    q0, _ = search.best_tried(1, 16, 0)[0]
+    q0, _ = search.best_tried(1, [(16, 0)])[0]
     assert 1.37 < q0 < 1.43
 
 
@@ -123,10 +126,19 @@ def test_tables_are_measured_once_unless_they_are_noisy():
     assert few < len(seen) / 3
 
 
-def test_the_best_tried_are_ranked_by_a_second_look():
+def test_the_best_tried_are_ranked_by_the_last_look():
     search = Search(bowl, FREE, own)
     search.run(8.0)
-    ranked = search.best_tried(4, 16, 0)
+    ranked = search.best_tried(4, [(16, 0)])
     costs = [FREE.cost(*figures) for figures in bowl(ranked, 0)]
     assert costs == sorted(costs)
     assert len(set(ranked)) == 4
+
+
+@pytest.mark.parametrize(("looks", "found"), [([(16, 7)], False), ([(48, 5), (12, 7)], True)])
+def test_luck_in_a_hurried_measurement_wins_only_if_few_are_looked_at_again(looks, found):
+    best = (-np.log(0.1 / 3.35) - 2.0, np.e)
+    lucky = [(float(q0), np.e) for q0 in np.linspace(4.0, 6.0, 40)]
+    hurried = {pair: (pair, (0.0, 0.1)) for pair in lucky} | {best: (best, (0.0, 0.2))}
+    search = Search(bowl, FREE, own, tried=hurried)
+    assert (search.best_tried(1, looks) == [best]) is found

@@ -12,8 +12,9 @@ strayed onto it would find no way back, so none reaches below its edge.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, final
 
 import numpy as np
@@ -120,17 +121,23 @@ class Search:
         ]
         self._figures(np.array(near), number, repeat=False)
 
-    def best_tried(self, count: int, shortlist: int, number: int) -> list[Pair]:
-        """Return the best of all prices tried, after the best of them are measured once more.
+    def best_tried(self, count: int, looks: Sequence[tuple[int, int]]) -> list[Pair]:
+        """Return the best of all prices tried, looking ever more closely at ever fewer.
 
-        Half of these may break the limit a little: noise may have put them there.
+        Prices that were measured in a hurry crowd the top by luck, so that the first look must take
+        in many. Half of those looked at may break the limit a little: noise may have put them so.
+
+        Args:
+            count: how many to return.
+            looks: how many prices are measured again, in a round of which number.
         """
-        short = self._ranked(self.target)[: shortlist // 2]
-        short += self._ranked(self.target.eased(EASED))[: shortlist // 2]
-        short = list(dict.fromkeys(short))
-        figures = self.measure(short, number)
-        again = sorted(zip(short, figures, strict=True), key=lambda e: self.target.merit(*e[1]))
-        return [pair for pair, _ in again[:count]]
+        for most, number in looks:
+            ranked = (self._ranked(target) for target in (self.target, self.target.eased(EASED)))
+            taken = dict.fromkeys(chain.from_iterable(zip(*ranked, strict=True)))
+            short = list(taken)[:most]
+            figures = zip(short, self.measure(short, number), strict=True)
+            self.tried = {self.key(pair): (pair, found) for pair, found in figures}
+        return self._ranked(self.target)[:count]
 
     def _ranked(self, target: Target) -> list[Pair]:
         """Return all prices tried, the best first."""

@@ -27,10 +27,12 @@ from moldable.policies.price import PricePolicy
 from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.workload import Workload
 
-SHORTLIST, FINALISTS = 16, 3
-"""Tables that are measured once more, and those of them that are judged."""
-POLISHED, REMEASURED = 3, 7
-"""Rounds whose number of jobs the last looks take."""
+POLISHED: Final = 3
+LOOKS: Final = (48, 5), (12, 7)
+"""The round whose number of jobs the neighbours of the best take; how many of all are then measured
+again, and with the jobs of which round."""
+FINALISTS: Final = 3
+"""Tables that are judged."""
 SHIFT: Final = 0.05
 """By how many square roots of n a price is shifted, in servers, to see what q0 does."""
 STRIDE: Final = 0.3
@@ -196,7 +198,7 @@ def candidates(
         return [_knob(pair, trials.servers)], None
     say("measuring the best prices again")
     search.polish(*pair, POLISHED)
-    finalists = search.best_tried(FINALISTS, SHORTLIST, REMEASURED)
+    finalists = search.best_tried(FINALISTS, LOOKS)
     return [_knob(each, trials.servers) for each in finalists], None
 
 
