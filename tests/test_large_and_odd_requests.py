@@ -83,8 +83,10 @@ def test_a_whole_number_of_servers_may_be_written_as_a_float():
 
 def test_prices_can_be_compared_on_the_command_line(run):
     arguments = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "20")
-    result = run("compare", *arguments, "--policies", "greedy,price:1,4,fixed:2")
+    result = run("compare", *arguments, "--policies", "greedy,price:1,4,price:1,4,2,fixed:2")
     assert result.returncode == 0, result.stderr
     own = evaluate(Workload.single(CURVE, 0.8, 20), 20, PricePolicy.exponential(1, 4))
-    assert f"price:1,4  {own.blocking}" in result.stdout
+    assert f"price:1,4    {own.blocking}" in result.stdout
+    own = evaluate(Workload.single(CURVE, 0.8, 20), 20, PricePolicy.long_tailed(1, 4, 2))
+    assert f"price:1,4,2  {own.blocking}" in result.stdout
     assert compare(WORKLOAD, 40, {"a": Greedy()}).unbeaten == ("a",)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from moldable.control.families import Families, families
     from moldable.control.optimal_control import OptimalControl, optimal_control
     from moldable.control.tradeoff import TradeoffCurve, tradeoff
-    from moldable.control.tuning import Tuned, tune
+    from moldable.control.tuned import Tuned
+    from moldable.control.tuning import tune
     from moldable.errors import MoldableError
     from moldable.evaluation import evaluate
     from moldable.frontier import Frontier, Mix, frontiers
@@ -109,7 +110,8 @@ _STAGES = {
     "control.families": ("Families", "families"),
     "control.optimal_control": ("OptimalControl", "optimal_control"),
     "control.tradeoff": ("TradeoffCurve", "tradeoff"),
-    "control.tuning": ("Tuned", "tune"),
+    "control.tuned": ("Tuned",),
+    "control.tuning": ("tune",),
     "limits.fluid": ("FluidPath",),
     "limits.stein": ("Bounds", "bounds"),
 }

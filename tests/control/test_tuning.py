@@ -97,6 +97,30 @@ def test_two_classes_share_one_price():
     assert "b: " in tuned.thresholds
 
 
+def test_a_long_tail_is_chosen_where_it_is_better_and_only_if_asked_for():
+    """NEMO on Skylake nodes (UoB-HPC/benchmarks): two run it 2.22 times as fast as one."""
+    workload = Workload.single(SpeedUp({1: 1.0, 2: 2.22, 4: 5.295, 8: 9.099}), 0.8, 20)
+    plain, long = (
+        tune(workload, 20, blocked_job_price=16.0, long_tail=long_tail, seed=1)
+        for long_tail in (False, True)
+    )
+    assert plain.tail is None
+    assert any("try --long-tail" in warning for warning in plain.performance.warnings)
+    assert not any("--long-tail" in warning for warning in long.performance.warnings)
+    assert cost(long.performance, 16.0) < 0.98 * cost(plain.performance, 16.0)
+    assert long.policy == PricePolicy.long_tailed(long.q0, long.ell, long.tail)
+    assert long.to_dict()["policy"]["tail"] == long.tail == 2.0
+
+
+def test_a_long_tail_keeps_limits():
+    tuned = tune(SMALL, 16, max_blocking=0.12, long_tail=True, seed=1)
+    plain = tune(SMALL, 16, max_blocking=0.12, seed=1)
+    assert tuned.certified
+    assert tuned.performance.blocking.value <= 0.12
+    times = [each.performance.mean_execution_time.value for each in (tuned, plain)]
+    assert times[0] <= times[1]
+
+
 def test_large_clusters_are_tuned_by_simulation_and_certified_by_the_interval():
     workload = Workload.single(CURVE, 0.8, 1000)
     tuned = tune(workload, 1000, max_blocking=0.03, precision=0.05, seed=2)

@@ -89,6 +89,7 @@ POLICIES = {
     "thresholds": lambda workload: Thresholds(rising(workload)),
     "price": lambda _: PricePolicy.exponential(1.0, 1.5),
     "price, present form": lambda _: PricePolicy.exponential(1.0, 2.0, "present"),
+    "price, long tail": lambda _: PricePolicy.long_tailed(0.0, 0.4, 6.0),
     "price, constant": lambda _: PricePolicy.constant(0.3),
     "price, power law": lambda _: PricePolicy.power_law(2.0, 5.0),
     "price, table": lambda _: PricePolicy.from_prices([3.0, 2.0, 0.5, 0.1]),

@@ -35,13 +35,20 @@ WORKLOAD = Workload.single(PAPER, 0.8, 40)
 
 forms = st.sampled_from(FORMS)
 exponentials = st.builds(PricePolicy.exponential, st.floats(-4.0, 8.0), st.floats(0.3, 40.0), forms)
+long_tails = st.builds(
+    PricePolicy.long_tailed,
+    st.floats(-4.0, 8.0),
+    st.floats(0.3, 40.0),
+    st.floats(0.5, 20.0),
+    forms,
+)
 power_laws = st.builds(PricePolicy.power_law, st.floats(0.01, 1e3), st.floats(0.0, 4.0), forms)
 tables = st.builds(
     lambda prices, form: PricePolicy.from_prices(sorted(prices, reverse=True), form),
     st.lists(st.floats(0.0, 20.0), min_size=1, max_size=25),
     forms,
 )
-policies = st.one_of(exponentials, power_laws, tables)
+policies = st.one_of(exponentials, long_tails, power_laws, tables)
 
 
 def of_curve(curve, weight=1.0):
@@ -71,9 +78,20 @@ def test_prices_are_what_their_names_say():
     assert PricePolicy.exponential(1, 4).price.at(idle) == pytest.approx(
         [math.exp(1 - z / 4) for z in (1, 2, 10)], rel=1e-15
     )
+    assert PricePolicy.long_tailed(1, 4, 2).price.at(idle) == pytest.approx(
+        [math.e / (1 + z / 8) ** 2 for z in (1, 2, 10)], rel=1e-15
+    )
     assert PricePolicy.power_law(3, 2).price.at(idle) == pytest.approx([3 / 4, 3 / 9, 3 / 121])
     assert PricePolicy.constant(0.3).price.at(idle).tolist() == [0.3] * 3
     assert PricePolicy.from_prices([2, 1, 0.5]).price.at(idle).tolist() == [2, 1, 0.5]
+
+
+def test_a_long_tail_lies_between_the_power_law_and_the_exponential():
+    idle = np.arange(1, 100)
+    steep = PricePolicy.long_tailed(1, 4, 1e9).price.at(idle)
+    assert steep == pytest.approx(PricePolicy.exponential(1, 4).price.at(idle), rel=1e-6)
+    power = PricePolicy.long_tailed(math.log(3), 0.5, 2).price.at(idle)
+    assert power == pytest.approx(PricePolicy.power_law(3, 2).price.at(idle), rel=1e-12)
 
 
 @given(curves(10), policies, st.integers(1, 80))
@@ -89,7 +107,7 @@ def test_from_the_reach_on_nothing_changes_and_just_before_it_something_does(
     assert reach == 0 or widths[reach - 1] != widths[reach]
 
 
-@given(curves(30), st.one_of(exponentials, power_laws))
+@given(curves(30), st.one_of(exponentials, long_tails, power_laws))
 def test_widths_never_fall_with_more_idle_if_the_price_falls_ever_more_slowly(curve, policy):
     granted = widths_by_idle(policy, of_curve(curve), 80)
     assert granted == sorted(granted)
@@ -215,6 +233,7 @@ def test_classes_are_described_one_by_one():
 
 def test_names_say_the_price_and_the_form():
     assert PricePolicy.exponential(0.5, 32).name == "price, q0 0.5, ell 32"
+    assert PricePolicy.long_tailed(0.5, 32, 2).name == "price, q0 0.5, ell 32, tail 2"
     assert PricePolicy.constant(0.25, "present").name == "price, constant 0.25, present form"
     assert PricePolicy.power_law(2, 1.5).name == "price, power law 2, 1.5"
     assert PricePolicy.from_prices([2, 1]).name == "price, table of 2 prices"
@@ -259,6 +278,9 @@ def test_a_price_that_hardly_falls_is_refused_only_on_clusters_too_large_for_a_t
         (lambda: PricePolicy.exponential(1e3, 1), "q0=1000.0 must .* logarithm of a price"),
         (lambda: PricePolicy.exponential(1, 8, "presnt"), "form 'presnt' .* mean 'present'"),
         (lambda: PricePolicy.exponential(1, 8, 3), "form 3 is unknown"),
+        (lambda: PricePolicy.long_tailed(1e3, 1, 2), "q0=1000.0 must .* logarithm of a price"),
+        (lambda: PricePolicy.long_tailed(1, 0, 2), "price: ell=0 must be finite and above 0"),
+        (lambda: PricePolicy.long_tailed(1, 1, math.inf), "tail=inf must .* for the exponential"),
         (lambda: PricePolicy.constant(-1), "price with 1 idle is -1.0; prices must be at least 0"),
         (lambda: PricePolicy.constant(math.inf), "is inf; prices must be at least 0 and finite"),
         (lambda: PricePolicy.from_prices([1, math.nan]), "price with 2 idle is nan"),

@@ -8,7 +8,7 @@ import pytest
 
 from moldable import PricePolicy
 from moldable.control.static_family import Static
-from moldable.control.tuning import Tuned
+from moldable.control.tuned import Tuned
 from moldable.control.yardstick import Best
 from moldable.performance import Estimate
 from moldable.policies.decisions import DecisionRow, Decisions
@@ -18,6 +18,7 @@ from reporting.answers import performing
 TUNED = Tuned(
     q0=1.23456,
     ell=4.56789,
+    tail=None,
     policy=PricePolicy.exponential(1.23456, 4.56789),
     thresholds="1 server from 1 idle",
     performance=performing(Estimate(0.0312, (0.0311, 0.0313)), 0.71),
@@ -95,3 +96,8 @@ def test_an_optimum_that_is_not_known_is_not_mentioned(told):
 def test_a_target_that_is_only_met_on_average_is_not_called_certain(told):
     found = told(dataclasses.replace(TUNED, certified=False))
     assert found[-1].startswith("Not certified: the limit is not kept at the far end")
+
+
+def test_a_price_with_a_long_tail_is_written_out(told):
+    found = told(dataclasses.replace(TUNED, tail=2.0))
+    assert found[1] == "The price of a server is exp(1.235) x (1 + idle/9.136)^-2."

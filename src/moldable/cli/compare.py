@@ -101,11 +101,22 @@ def _read_policies(text: str, workload: Workload, servers: int) -> dict[str, Rul
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas, but for the one between the two numbers of a price."""
+    """Split at commas, but for those between the numbers of a price."""
     parts: list[str] = []
     for part in text.split(","):
-        if parts and parts[-1].strip().startswith("price:") and "," not in parts[-1]:
+        if parts and parts[-1].strip().startswith("price:") and _belongs(parts[-1], part):
             parts[-1] += f",{part}"
         else:
             parts.append(part)
     return parts
+
+
+def _belongs(price: str, part: str) -> bool:
+    """Is this ell, whatever it looks like, or a number, which is no policy's name?"""
+    if "," not in price:
+        return True
+    try:
+        float(part)
+    except ValueError:
+        return False
+    return True

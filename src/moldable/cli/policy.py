@@ -12,6 +12,7 @@ from moldable.errors import InputError
 if TYPE_CHECKING:
     from moldable.policies.equi import Equi
     from moldable.policies.policy_table import Policy
+    from moldable.policies.price import PricePolicy
     from moldable.workload import Workload
 
 DEFAULT = "greedy-p"
@@ -22,7 +23,7 @@ USAGES = {
     "fixed-strict": "fixed-strict:3",
     "rigid": "rigid",
     "equi": "equi",
-    "price": "price or price:1,8",
+    "price": "price, price:1,8 or price:1,8,2",
 }
 NUMBER_NEEDED = ("fixed", "fixed-strict")
 
@@ -33,9 +34,9 @@ PolicyOption = Annotated[
         metavar="POLICY",
         help="greedy-p[:DESIGN_LOAD] (the optimum's shares), greedy (the widest that fits), "
         "fixed:WIDTH, fixed-strict:WIDTH (that width or blocked), rigid (each class its one "
-        "width or blocked), price[:Q0,ELL] (holding a server costs exp(Q0 - idle/ELL); without "
-        "numbers: a rule's guess), equi (preemptive, only where it can be evaluated), or a JSON "
-        "file.",
+        "width or blocked), price[:Q0,ELL[,TAIL]] (holding a server costs exp(Q0 - idle/ELL), or "
+        "exp(Q0) (1 + idle/(TAIL ELL))^-TAIL; without numbers: a rule's guess), equi "
+        "(preemptive, only where it can be evaluated), or a JSON file.",
     ),
 ]
 
@@ -62,7 +63,6 @@ def _rule(text: str, name: str, parameter: str) -> Policy | Equi:
     from moldable.policies.equi import Equi
     from moldable.policies.fixed_width import FixedWidth
     from moldable.policies.greedy import Greedy
-    from moldable.policies.price import PricePolicy
     from moldable.policies.rigid import Rigid
 
     match name:
@@ -73,7 +73,7 @@ def _rule(text: str, name: str, parameter: str) -> Policy | Equi:
         case "rigid":
             return Rigid()
         case "price":
-            return PricePolicy.exponential(*_q0_and_ell(text, parameter))
+            return _price(text, parameter)
         case _:
             return Equi()
 
@@ -99,14 +99,22 @@ def _width(text: str, name: str, parameter: str) -> int:
         ) from None
 
 
-def _q0_and_ell(text: str, parameter: str) -> tuple[float, float]:
+def _price(text: str, parameter: str) -> PricePolicy:
+    from moldable.policies.price import PricePolicy
+
     try:
-        q0, ell = map(float, parameter.split(","))
+        numbers = tuple(map(float, parameter.split(",")))
     except ValueError:
-        raise InputError(
-            f"policy {text!r}: {parameter!r} is not Q0,ELL, two numbers; write {USAGES['price']}"
-        ) from None
-    return q0, ell
+        numbers = ()
+    match numbers:
+        case (q0, ell):
+            return PricePolicy.exponential(q0, ell)
+        case (q0, ell, tail):
+            return PricePolicy.long_tailed(q0, ell, tail)
+    raise InputError(
+        f"policy {text!r}: {parameter!r} is not Q0,ELL or Q0,ELL,TAIL, two or three numbers; "
+        f"write {USAGES['price']}"
+    )
 
 
 def _load(text: str, parameter: str) -> float:

@@ -21,7 +21,7 @@ from moldable.cli.system import (
 )
 
 if TYPE_CHECKING:
-    from moldable.control.tuning import Tuned
+    from moldable.control.tuned import Tuned
     from moldable.policies.decisions import Decisions
     from moldable.workload import Workload
 
@@ -49,6 +49,14 @@ def tune(
         float | None,
         typer.Option("--max-time", metavar="T", help="Least blocking with at most this mean time."),
     ] = None,
+    long_tail: Annotated[
+        bool,
+        typer.Option(
+            "--long-tail",
+            help="Also try prices that fall ever more slowly: takes twice as long and pays on "
+            "super-linear curves.",
+        ),
+    ] = False,
     size: SizeOption = None,
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
@@ -62,6 +70,7 @@ def tune(
       moldable tune --servers 30 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --max-blocking 0.08
       moldable tune --servers 20 --load 0.8 --speedup linear:4 --blocked-job-price 4 --json
       moldable tune --workload cluster.toml --max-blocking 0.2
+      moldable tune --servers 20 --load 0.8 --speedup 1,2.2,3.5 --max-blocking 0.1 --long-tail
     With --json the answer can be given to --policy of other commands as a file.
     """
     from moldable.control.tuning import tune as run
@@ -76,6 +85,7 @@ def tune(
             max_blocking=max_blocking,
             blocked_job_price=blocked_job_price,
             max_time=max_time,
+            long_tail=long_tail,
             precision=precision,
             seed=seed,
             threads=threads,

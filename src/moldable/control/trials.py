@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Final, final
 
@@ -65,9 +66,9 @@ class Trials:
         )
         return list(zip(found.blockings.tolist(), found.mean_times.tolist(), strict=True))
 
-    def prices(self, pairs: list[Pair], number: int) -> list[Pair]:
-        """Measure exponential prices."""
-        return self.measure([PricePolicy.exponential(*pair) for pair in pairs], number)
+    def prices(self, pairs: list[Pair], number: int, tail: float = math.inf) -> list[Pair]:
+        """Measure prices with a tail; the infinite one is the exponential."""
+        return self.measure([priced(*pair, tail) for pair in pairs], number)
 
     def table(self, policy: Policy) -> Hashable:
         """Return what policies with the same decisions share."""
@@ -75,9 +76,16 @@ class Trials:
         rows = policy.tabulate(self.workload, pools).rows
         return tuple(row.tobytes() for row in rows)
 
-    def price_table(self, pair: Pair) -> Hashable:
-        """Return what exponential prices with the same decisions share."""
-        return self.table(PricePolicy.exponential(*pair))
+    def price_table(self, pair: Pair, tail: float = math.inf) -> Hashable:
+        """Return what prices with the same decisions share."""
+        return self.table(priced(*pair, tail))
+
+
+def priced(q0: float, ell: float, tail: float) -> PricePolicy:
+    """Return the price policy of a tail, or of the exponential if that is infinite."""
+    if math.isinf(tail):
+        return PricePolicy.exponential(q0, ell)
+    return PricePolicy.long_tailed(q0, ell, tail)
 
 
 def _every_width(workload: Workload) -> GreedyP:

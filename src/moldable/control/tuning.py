@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
-from typing import Any, Final, final
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
 
 from moldable.control.judge import SLOPE_ROUND, Judge, Knob
 from moldable.control.search import LOWEST_Q, Search
@@ -17,12 +18,12 @@ from moldable.control.static_family import Static, best_static, optimal_shares
 from moldable.control.steps import Say, silent
 from moldable.control.tail import turned_down
 from moldable.control.targets import HOPELESS, SEARCHED, Target
-from moldable.control.trials import FEW_SERVERS, Pair, Trials
-from moldable.control.yardstick import AT_ONCE, Best, best, least_possible_blocking
+from moldable.control.trials import FEW_SERVERS, Pair, Trials, priced
+from moldable.control.tuned import Tuned
+from moldable.control.yardstick import AT_ONCE, best, least_possible_blocking
 from moldable.errors import ControlError
 from moldable.evaluation import check_request
 from moldable.performance import Performance
-from moldable.policies.policy_file import policy_data
 from moldable.policies.price import PricePolicy
 from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.workload import Workload
@@ -33,6 +34,8 @@ LOOKS: Final = (48, 5), (12, 7)
 again, and with the jobs of which round."""
 FINALISTS: Final = 3
 """Tables that are judged."""
+TAILS: Final = (math.inf, 2.0)
+"""The exponential's, and the one tried beside it if long tails are allowed: of 1 to 8 the best."""
 SHIFT: Final = 0.05
 """By how many square roots of n a price is shifted, in servers, to see what q0 does."""
 STRIDE: Final = 0.3
@@ -45,74 +48,6 @@ BINDING: Final = 0.3
 """Share of its limit that blocking reaches where the limit matters."""
 
 
-@final
-@dataclass(frozen=True)
-class Tuned:
-    """A price policy that reaches a target.
-
-    Attributes:
-        q0: of its price exp(q0 - idle/ell).
-        ell: of its price.
-        policy: itself.
-        thresholds: its decisions in words.
-        performance: how it performs, with intervals.
-        greedy_p: how greedy(p*) performs; None if the cluster cannot carry the load.
-        static: the best greedy(p) for another load under the same target; None if none was found.
-        optimum: what no policy can better, where that is known at once.
-        certified: whether the limit is kept exactly, or at the far end of the 95 % interval; True
-            if there is none to keep.
-        limited: whether there is a limit to keep.
-    """
-
-    q0: float
-    ell: float
-    policy: PricePolicy
-    thresholds: str
-    performance: Performance
-    greedy_p: Performance | None
-    static: Static | None
-    optimum: Best | None
-    certified: bool
-    limited: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and lists, ready for JSON."""
-        own = self.performance.to_dict()
-        static = None
-        if self.static is not None:
-            static = {
-                "design_load": self.static.design_load,
-                **_two(self.static.performance),
-            }
-        figures = (
-            "blocking",
-            "blocking_interval",
-            "mean_execution_time",
-            "mean_execution_time_interval",
-        )
-        return {
-            "q0": self.q0,
-            "ell": self.ell,
-            "thresholds": self.thresholds,
-            **{name: own[name] for name in figures},
-            "greedy_p": None if self.greedy_p is None else _two(self.greedy_p),
-            "static": static,
-            "optimum": None if self.optimum is None else self.optimum.to_dict(),
-            "certified": self.certified,
-            "policy": policy_data(self.policy),
-            "method": self.performance.method,
-            "warnings": list(self.performance.warnings),
-            "provenance": dict(self.performance.provenance),
-        }
-
-
-def _two(answer: Performance) -> dict[str, float]:
-    return {
-        "blocking": answer.blocking.value,
-        "mean_execution_time": answer.mean_execution_time.value,
-    }
-
-
 def tune(
     workload: Workload,
     servers: int,
@@ -120,6 +55,7 @@ def tune(
     max_blocking: float | None = None,
     blocked_job_price: float | None = None,
     max_time: float | None = None,
+    long_tail: bool = False,
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
@@ -133,6 +69,8 @@ def tune(
         max_blocking: least mean execution time with at most this blocking.
         blocked_job_price: least (1 - blocking) x time + price x blocking, in mean sizes.
         max_time: least blocking with at most this mean execution time.
+        long_tail: whether prices that fall ever more slowly are tried beside the exponential:
+            twice the work for 0.1 % on concave curves, and several per cent on super-linear ones.
         precision: of simulated figures.
         seed: of simulations; a fresh one if not given.
         threads: of simulations; all cores by default.
@@ -147,15 +85,16 @@ def tune(
     trials = Trials(workload, servers, seed, threads)
     target = Target.of(max_blocking, blocked_job_price, max_time, trials.unit)
     judge = Judge(trials, target, precision)
-    knob, answer, certified = _settled(judge, say)
+    tails = TAILS if long_tail else TAILS[:1]
+    knob, answer, certified = _settled(judge, say, tails)
     say("trying greedy(p*) for other loads")
     paper, static = optimal_shares(workload, servers), best_static(trials, judge)
     say("computing the true optimum")
     return Tuned(
-        **knob.policy.price.keys(),
+        **{"tail": None} | knob.policy.price.keys(),
         policy=knob.policy,
         thresholds=knob.policy.describe(workload, servers),
-        performance=_with_doubts(judge, answer, static, certified=certified),
+        performance=_with_doubts(judge, answer, static, certified=certified, tails=tails),
         greedy_p=None if paper is None else judge.evaluate(paper),
         static=static,
         optimum=best(workload, servers, target),
@@ -164,7 +103,9 @@ def tune(
     )
 
 
-def _settled(judge: Judge, say: Say) -> tuple[Knob[PricePolicy], Performance, bool]:
+def _settled(
+    judge: Judge, say: Say, tails: Sequence[float]
+) -> tuple[Knob[PricePolicy], Performance, bool]:
     """Find the best price that keeps the limit; the last is whether it is certified."""
     trials, target = judge.trials, judge.target
     system = trials.workload, trials.servers
@@ -172,56 +113,73 @@ def _settled(judge: Judge, say: Say) -> tuple[Knob[PricePolicy], Performance, bo
     impossible = _impossible(*system, target, AT_ONCE)
     if impossible:
         raise ControlError(impossible)
-    try:
-        finalists, slope = candidates(trials, target, say)
-    except ControlError as error:
-        raise _unreached(*system, target, str(error)) from None
-    say("judging the best prices")
-    knob, answer, certified = judge.settle(finalists, slope)
+    found, refused = [], ""
+    for tail in tails:
+        step = say if math.isinf(tail) else partial(_say_with, say, tail)
+        try:
+            finalists, slope = candidates(trials, target, step, tail)
+        except ControlError as error:
+            refused = refused or str(error)
+            continue
+        step("judging the best prices")
+        found.append(judge.settle(finalists, slope))
+    if not found:
+        raise _unreached(*system, target, refused)
+    knob, answer, certified = min(found, key=lambda one: (not one[2], target.merit_of(one[1])))
     if target.merit_of(answer) >= HOPELESS and not judge.blind:
         raise _unreached(*system, target, _nearest(target, answer))
     return knob, answer, certified
 
 
+def _say_with(say: Say, tail: float, step: str) -> None:
+    say(f"tail {tail:g}: {step}")
+
+
 def candidates(
-    trials: Trials, target: Target, say: Say = silent
+    trials: Trials, target: Target, say: Say = silent, tail: float = math.inf
 ) -> tuple[list[Knob[PricePolicy]], float | None]:
     """Return the likeliest prices, and the slope of blocking there if it was followed."""
     rare, aim = target.rare and not trials.exact, target if trials.exact else target.countable()
-    search = Search(trials.prices, aim, trials.price_table, say)
+    measure, key = partial(trials.prices, tail=tail), partial(trials.price_table, tail=tail)
+    search = Search(measure, aim, key, say)
     pair = search.run(math.sqrt(trials.servers), repeat=not trials.exact)
     if rare and target.max_blocking is not None:
         say("following blocking down its tail")
-        knob, slope = _rare(trials, pair, target.max_blocking)
+        knob, slope = _rare(trials, pair, tail, target.max_blocking)
         return [knob], slope
     if trials.servers > FEW_SERVERS:
-        return [_knob(pair, trials.servers)], None
+        return [_knob(pair, tail, trials.servers)], None
     say("measuring the best prices again")
     search.polish(*pair, POLISHED)
     finalists = search.best_tried(FINALISTS, LOOKS)
-    return [_knob(each, trials.servers) for each in finalists], None
+    return [_knob(each, tail, trials.servers) for each in finalists], None
 
 
-def _rare(trials: Trials, pair: Pair, limit: float) -> tuple[Knob[PricePolicy], float]:
+def _rare(trials: Trials, pair: Pair, tail: float, limit: float) -> tuple[Knob[PricePolicy], float]:
     """Go on from a price whose blocking can be counted to one whose blocking is too rare."""
     root = math.sqrt(trials.servers)
-    if trials.prices([pair], SLOPE_ROUND)[0][0] < BINDING * SEARCHED:
+    if trials.prices([pair], SLOPE_ROUND, tail)[0][0] < BINDING * SEARCHED:
         pair = LOWEST_Q, root  # anything reaches what can be counted: begin with the widest jobs
-    knob = _knob(pair, trials.servers)
+    knob = _knob(pair, tail, trials.servers)
     return turned_down(trials, knob, STRIDE * root / pair[1], SEARCHED, limit)
 
 
-def _knob(pair: Pair, servers: int) -> Knob[PricePolicy]:
+def _knob(pair: Pair, tail: float, servers: int) -> Knob[PricePolicy]:
     q0, ell = pair
 
     def build(q0: float) -> PricePolicy:
-        return PricePolicy.exponential(min(max(q0, -FARTHEST), FARTHEST), ell)
+        return priced(min(max(q0, -FARTHEST), FARTHEST), ell, tail)
 
     return Knob(q0, build, SHIFT * math.sqrt(servers) / ell)
 
 
 def _with_doubts(
-    judge: Judge, answer: Performance, static: Static | None, *, certified: bool
+    judge: Judge,
+    answer: Performance,
+    static: Static | None,
+    *,
+    certified: bool,
+    tails: Sequence[float],
 ) -> Performance:
     """Add why a limit is not certified, and whether a simpler policy would be better."""
     doubts, target = [], judge.target
@@ -232,6 +190,12 @@ def _with_doubts(
         )
     elif not certified:
         doubts.append("the limit is met, but not at the far end of the interval")
+    bent = [c.name for c in judge.trials.workload.classes if not c.speedup.is_concave()]
+    if bent and len(tails) == 1:
+        doubts.append(
+            f"the speed-up of {', '.join(bent)} is not concave: a price that falls ever more "
+            f"slowly may do better by some per cent; try --long-tail (long_tail=True)"
+        )
     if static is not None and target.merit_of(static.performance) < target.merit_of(answer):
         doubts.append(
             f"greedy(p*) for load {static.design_load:.4g} is better here: use "

@@ -26,7 +26,12 @@ from moldable.policies.fixed_width import FixedWidth
 from moldable.policies.greedy import Greedy, GreedyP
 from moldable.policies.policy_table import Policy, refuse_bad_wishes
 from moldable.policies.price import PricePolicy
-from moldable.policies.prices import ExponentialPrice, PowerLawPrice, TabulatedPrice
+from moldable.policies.prices import (
+    ExponentialPrice,
+    LongTailPrice,
+    PowerLawPrice,
+    TabulatedPrice,
+)
 from moldable.policies.rigid import Rigid
 from moldable.policies.thresholds import Thresholds
 from moldable.text_files import read_text, write_whole
@@ -179,13 +184,15 @@ def _read_price(data: Data) -> PricePolicy:
     form = data.get("form", PricePolicy.form)
     if given == {"q0", "ell"}:
         return PricePolicy(ExponentialPrice(data["q0"], data["ell"]), form)
+    if given == {"q0", "ell", "tail"}:
+        return PricePolicy(LongTailPrice(data["q0"], data["ell"], data["tail"]), form)
     if given == {"scale", "exponent"}:
         return PricePolicy(PowerLawPrice(data["scale"], data["exponent"]), form)
     if given == {"prices"}:
         return PricePolicy(TabulatedPrice.of(data["prices"]), form)
     raise InputError(
         f"policy 'price' is given by {', '.join(sorted(given)) or 'nothing'}; give \"q0\" and "
-        f'"ell", or "prices", or "scale" and "exponent"'
+        f'"ell", or these and "tail", or "prices", or "scale" and "exponent"'
     )
 
 
@@ -221,7 +228,7 @@ KINDS: Final = {
         PricePolicy,
         _read_price,
         lambda policy: {**policy.price.keys(), "form": policy.form},
-        optional=("q0", "ell", "prices", "scale", "exponent", "form"),
+        optional=("q0", "ell", "tail", "prices", "scale", "exponent", "form"),
     ),
 }
 """The kinds of policies that are data, by the name they have in a file."""

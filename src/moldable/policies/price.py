@@ -36,7 +36,13 @@ from moldable.assumptions import ROUNDING
 from moldable.errors import PolicyError, nearest
 from moldable.hull import Floats, Ints, Mask
 from moldable.policies.policy_table import LARGEST_TABLE, Policy, PolicyTable
-from moldable.policies.prices import ExponentialPrice, PowerLawPrice, Price, TabulatedPrice
+from moldable.policies.prices import (
+    ExponentialPrice,
+    LongTailPrice,
+    PowerLawPrice,
+    Price,
+    TabulatedPrice,
+)
 from moldable.policies.thresholds import Thresholds
 from moldable.workload import JobClass, Workload
 
@@ -58,8 +64,8 @@ class PricePolicy(Policy):
 
     Widths never fall as more servers are idle, whatever the curve: in the form "present" at any
     price, stepwise at every price that falls ever more slowly (p(z+1)/p(z) never falls), as the
-    exponential, the power law and the constant do. A price that drops from a cliff can make a job
-    narrower just above it.
+    exponential, the long tail, the power law and the constant do. A price that drops from a cliff
+    can make a job narrower just above it.
 
     Args:
         price: what a server costs by idle servers; the class methods build the usual ones.
@@ -74,7 +80,8 @@ class PricePolicy(Policy):
         if not isinstance(self.price, Price):
             raise PolicyError(
                 f"price={self.price!r} is no price; build the policy with "
-                f"PricePolicy.exponential(q0, ell), .constant, .power_law or .from_prices"
+                f"PricePolicy.exponential(q0, ell), .long_tailed, .constant, .power_law or "
+                f".from_prices"
             )
         if self.form not in FORMS:
             raise PolicyError(
@@ -85,6 +92,11 @@ class PricePolicy(Policy):
     def exponential(cls, q0: float, ell: float, form: str = "stepwise") -> Self:
         """Return the policy whose price is exp(q0 - idle/ell)."""
         return cls(ExponentialPrice(q0, ell), form)
+
+    @classmethod
+    def long_tailed(cls, q0: float, ell: float, tail: float, form: str = "stepwise") -> Self:
+        """Return the policy whose price is exp(q0) * (1 + idle/(tail * ell))**-tail."""
+        return cls(LongTailPrice(q0, ell, tail), form)
 
     @classmethod
     def constant(cls, price: float, form: str = "stepwise") -> Self:

@@ -56,15 +56,7 @@ class ExponentialPrice(Price):
     ell: float
 
     def __post_init__(self) -> None:
-        q0 = number(self.q0, "price: q0", PolicyError)
-        if not abs(q0) <= LARGEST_EXPONENT:
-            raise PolicyError(
-                f"price: q0={q0} must lie between {-LARGEST_EXPONENT:.0f} and "
-                f"{LARGEST_EXPONENT:.0f}: it is the logarithm of a price; correct it"
-            )
-        hint = "it is the number of idle servers that divides the price by e"
-        object.__setattr__(self, "q0", q0)
-        object.__setattr__(self, "ell", positive(self.ell, "price: ell", PolicyError, hint))
+        _check_two(self)
 
     def at(self, idle: Ints) -> Floats:
         """Return exp(q0 - idle/ell)."""
@@ -83,6 +75,48 @@ class ExponentialPrice(Price):
     def name(self) -> str:
         """Its two numbers."""
         return f"q0 {self.q0:g}, ell {self.ell:g}"
+
+
+@final
+@dataclass(frozen=True)
+class LongTailPrice(Price):
+    """exp(q0) * (1 + idle/(tail * ell))**-tail: it falls like the exponential, then ever slower.
+
+    As the tail grows it becomes exp(q0 - idle/ell); near no idle servers the two are alike.
+
+    Args:
+        q0: the logarithm of the price where nothing is idle.
+        ell: how many idle servers would divide the price by e, if it went on as it begins.
+        tail: the power with which it falls in the end.
+    """
+
+    q0: float
+    ell: float
+    tail: float
+
+    def __post_init__(self) -> None:
+        _check_two(self)
+        hint = "it is the power with which the price falls; leave it out for the exponential"
+        object.__setattr__(self, "tail", positive(self.tail, "price: tail", PolicyError, hint))
+
+    def at(self, idle: Ints) -> Floats:
+        """Return exp(q0) * (1 + idle/(tail * ell))**-tail."""
+        price: Floats = np.exp(self.q0 - self.tail * np.log1p(idle / self.tail / self.ell))
+        return price
+
+    def settled(self, level: float) -> int:
+        """Solve for the level."""
+        excess = max(self.q0 - math.log(level), 0.0) / self.tail
+        return _count(self.tail * self.ell * math.expm1(min(excess, LARGEST_EXPONENT)))
+
+    def keys(self) -> dict[str, Any]:
+        """Return q0, ell and the tail."""
+        return {"q0": self.q0, "ell": self.ell, "tail": self.tail}
+
+    @property
+    def name(self) -> str:
+        """Its three numbers."""
+        return f"q0 {self.q0:g}, ell {self.ell:g}, tail {self.tail:g}"
 
 
 @final
@@ -172,6 +206,19 @@ class TabulatedPrice(Price):
         """The price, or how many there are."""
         first, count = self.prices[0], len(self.prices)
         return f"constant {first:g}" if count == 1 else f"table of {count} prices"
+
+
+def _check_two(price: ExponentialPrice | LongTailPrice) -> None:
+    """Refuse q0 and ell that make no price, and keep them as plain numbers."""
+    q0 = number(price.q0, "price: q0", PolicyError)
+    if not abs(q0) <= LARGEST_EXPONENT:
+        raise PolicyError(
+            f"price: q0={q0} must lie between {-LARGEST_EXPONENT:.0f} and "
+            f"{LARGEST_EXPONENT:.0f}: it is the logarithm of a price; correct it"
+        )
+    hint = "it is the number of idle servers that divides the price by e"
+    object.__setattr__(price, "q0", q0)
+    object.__setattr__(price, "ell", positive(price.ell, "price: ell", PolicyError, hint))
 
 
 def _checked(prices: Iterable[object]) -> tuple[float, ...]:

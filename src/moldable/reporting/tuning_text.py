@@ -6,7 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from moldable.control.tuning import Tuned
+from moldable.control.tuned import Tuned
 from moldable.policies.decisions import Decisions
 from moldable.reporting.decisions_text import show_decisions
 
@@ -20,7 +20,7 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
         decided: its decisions as "tuned", beside those of "greedy_p", "static" and "greedy".
     """
     console.print(f"Give each job, by idle servers: {answer.thresholds}.")
-    console.print(f"The price of a server is exp({answer.q0:.4g} - idle/{answer.ell:.4g}).")
+    console.print(f"The price of a server is {_formula(answer)}.")
     headings = {"tuned": "tuned"}
     if answer.greedy_p is not None:
         headings["greedy_p"] = "greedy(p*)"
@@ -31,6 +31,13 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
     console.print(_beside(answer))
     if answer.limited:
         console.print(_kept(answer))
+
+
+def _formula(answer: Tuned) -> str:
+    if answer.tail is None:
+        return f"exp({answer.q0:.4g} - idle/{answer.ell:.4g})"
+    reach = answer.tail * answer.ell
+    return f"exp({answer.q0:.4g}) x (1 + idle/{reach:.4g})^-{answer.tail:g}"
 
 
 def _kept(answer: Tuned) -> str:
