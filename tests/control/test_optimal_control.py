@@ -22,6 +22,7 @@ from moldable import (
 )
 from moldable.control.constrained import least_blocking, least_time
 from moldable.control.optimal_control import optimal_control
+from moldable.control.time_limit import least_blocking_within
 from moldable.control.tradeoff import tradeoff
 from naive.optimal_control import NaiveControl
 from naive.random_systems import random_workload
@@ -279,6 +280,36 @@ def test_least_time_follows_one_policy_where_the_limit_does_not_bind():
     # Nothing is faster than the widest width for every job that is not blocked.
     assert found.mean_execution_time == pytest.approx(1 / 3.4, rel=1e-6)
     assert "shares=(1.0,)" in repr(found)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
+@pytest.mark.parametrize("system", ["sub-linear", "gaps", "super-linear", "two classes"])
+def test_the_least_blocking_within_a_time_is_that_of_the_linear_programme(system, share):
+    workload, servers = SYSTEMS[system]
+    safe = least_blocking(workload, servers)
+    fast = least_time(workload, servers, 0.999)
+    slowest = safe.mean_execution_time
+    max_time = fast.mean_execution_time * (1 - share) + slowest * share
+    found = least_blocking_within(workload, servers, max_time)
+    naive = NaiveControl(workload, servers)
+    expected = naive.least_cost(math.inf, only_blocking=True, max_time=max_time)
+    assert found.blocking == pytest.approx(expected, rel=1e-5)
+    assert found.lower_bound <= expected * (1 + 1e-7)
+    assert found.mean_execution_time == pytest.approx(max_time, rel=1e-9)
+    assert found.gap <= 1e-6
+
+
+def test_time_beyond_what_the_least_blocking_takes_is_left_over():
+    workload, servers = SYSTEMS["sub-linear"]
+    safe = least_blocking(workload, servers)
+    found = least_blocking_within(workload, servers, 2 * safe.mean_execution_time)
+    assert found.blocking == pytest.approx(safe.blocking, rel=1e-6)
+    assert found.mean_execution_time < 2 * safe.mean_execution_time
+
+
+def test_a_time_that_no_policy_keeps_names_the_least():
+    with pytest.raises(MoldableError, match=r"0\.1 cannot be reached .* is 0\.294118; allow"):
+        least_blocking_within(Workload.single(SUBLINEAR, 0.5, 10), 10, 0.1)
 
 
 def test_unreachable_blocking_names_the_least():

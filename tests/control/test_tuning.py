@@ -57,6 +57,8 @@ def test_a_limit_on_blocking_is_kept_and_beats_the_static_family():
 def test_a_limit_on_time_is_kept():
     tuned = tune(SMALL, 16, max_time=0.7, seed=1)
     assert tuned.performance.mean_execution_time.value <= 0.7
+    assert tuned.optimum.mean_execution_time == pytest.approx(0.7, rel=1e-6)
+    assert tuned.optimum.blocking <= tuned.performance.blocking.value
     assert tuned.performance.blocking.value < tuned.static.performance.blocking.value
 
 

@@ -57,8 +57,11 @@ class NaiveControl:
             if jobs:
                 yield self.moved(state, k, -1), jobs / self.kinds[k][2]
 
-    def least_cost(self, price, *, only_blocking=False):
-        """Return the least cost per arrival of all policies, randomised ones included, by HiGHS."""
+    def least_cost(self, price, *, only_blocking=False, max_time=None):
+        """Return the least cost per arrival of all policies, randomised ones included, by HiGHS.
+
+        With `max_time`, only of those whose accepted jobs take at most that on average.
+        """
         columns, cost = [], []  # (class, state, kind): rate at which it is granted; then the law
         for j, state in itertools.product(range(len(self.arrivals)), self.states):
             for kind in self.choices(j, state) or [None]:
@@ -83,12 +86,17 @@ class NaiveControl:
             equations[-1, law + here] = 1.0
         right = np.zeros(equations.shape[0])
         right[-1] = 1.0
+        limits = {}
+        if max_time is not None:
+            over = [0.0 if kind is None else self.kinds[kind][2] - max_time for *_, kind in columns]
+            limits = {"A_ub": [over + [0.0] * count], "b_ub": [0.0]}
         result = linprog(
             np.concatenate((cost, np.zeros(count))),
             A_eq=equations.tocsr(),
             b_eq=right,
             method="highs",
             options=TIGHT,
+            **limits,
         )
         assert result.status == 0, result.message
         return float(result.fun)

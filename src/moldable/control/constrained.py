@@ -14,18 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, final
 
 from moldable.checks import number
-from moldable.control.optimal_control import FINEST, TOLERANCE, OptimalControl, solve
-from moldable.control.problem import ControlProblem, control_problem
+from moldable.control.optimal_control import TOLERANCE, OptimalControl, solve
+from moldable.control.pricing import SOLUTIONS, Pricing, mixture
+from moldable.control.problem import control_problem
 from moldable.errors import ChainError, InfeasibleError
 from moldable.workload import Workload
-
-SOLUTIONS: Final = 60
-"""Prices tried before the search is given up."""
-FINER: Final = 0.1
-"""How much more precise than the answer each solution is."""
 
 
 @final
@@ -105,102 +101,75 @@ def least_time(
     allowed = number(max_blocking, "max_blocking", ChainError)
     if not 0.0 < allowed < 1.0:
         raise ChainError(f"max_blocking={allowed:g} must lie between 0 and 1, such as 0.01")
-    return _Search(control_problem(workload, servers), allowed, tolerance).run()
+    return _Search(Pricing(control_problem(workload, servers), tolerance), allowed).run()
 
 
 @final
 class _Search:
     """Closes in on the edge of the hull that crosses the allowed blocking."""
 
-    def __init__(self, problem: ControlProblem, allowed: float, tolerance: float) -> None:
-        self.problem, self.allowed, self.tolerance = problem, allowed, tolerance
-        self.solutions = 0
-        self.lower_bound = 0.0
+    def __init__(self, pricing: Pricing, allowed: float) -> None:
+        self.pricing, self.allowed = pricing, allowed
 
     def run(self) -> LeastTime:
-        fast = self._fastest()
+        own = self.pricing
+        fast = own.fastest()
         if fast.blocking <= self.allowed:
             return self._answer((fast,), (1.0,), fast.price)
-        safe = self._solved(math.inf, None)
+        safe = own.solved(math.inf)
         self._refuse_unreachable(safe)
         answer = self._mixed(safe, fast)
-        while self.solutions < SOLUTIONS:
-            found = self._solved(answer.price, fast)
+        while own.solutions < SOLUTIONS:
+            found = own.solved(answer.price, fast)
             if found.blocking <= self.allowed:
                 safe = found
             else:
                 fast = found
             answer = self._mixed(safe, fast)
-            if answer.gap <= self.tolerance:
+            if answer.gap <= own.tolerance:
                 return answer
-        raise ChainError(
-            f"after {SOLUTIONS} prices the least time is only known to within {answer.gap:.1g}; "
-            f"ask for a larger tolerance than {self.tolerance:g}"
-        )
-
-    def _fastest(self) -> OptimalControl:
-        """Return the policy of the least mean time, whatever it blocks.
-
-        The least of W / (1 - B) is where a blocked job is priced at that very time (Dinkelbach
-        1967).
-        """
-        size = self.problem.mean_size
-        found = self._solved(float(self.problem.times.min()) / size, None)
-        while self.solutions < SOLUTIONS:
-            time = found.mean_execution_time
-            found = self._solved(time / size, found)
-            if found.mean_execution_time >= time * (1.0 - self.tolerance):
-                break
-        return found
-
-    def _solved(self, price: float, near: OptimalControl | None) -> OptimalControl:
-        self.solutions += 1
-        values = None if near is None else near.values
-        tolerance = max(FINEST, FINER * self.tolerance)
-        found = solve(self.problem, price, tolerance, values)
-        if math.isfinite(price):
-            self._note_bound(found)
-        return found
+        raise own.given_up("time", answer.gap)
 
     def _refuse_unreachable(self, safe: OptimalControl) -> None:
         if safe.blocking > self.allowed:
+            servers = self.pricing.problem.servers
             raise InfeasibleError(
-                f"blocking at most {self.allowed:g} cannot be reached on {self.problem.servers} "
+                f"blocking at most {self.allowed:g} cannot be reached on {servers} "
                 f"servers: the least of any policy is {safe.blocking:.6g}; allow that much, add "
                 f"servers or lower the load"
             )
 
-    def _slope(self, safe: OptimalControl, fast: OptimalControl) -> float:
-        slower = safe.accepted_time - fast.accepted_time
-        return max(0.0, slower / (fast.blocking - safe.blocking)) / self.problem.mean_size
-
-    def _note_bound(self, found: OptimalControl) -> None:
+    def _lower_bound(self) -> float:
         """Bound the time of all policies that block no more than allowed.
 
         Each has W >= bound - price B; divided by 1 - B that is least at one end of the allowed B.
         """
-        charge, allowed = found.price * self.problem.mean_size, self.allowed
-        at_most = (found.lower_bound - charge * allowed) / (1.0 - allowed)
-        self.lower_bound = max(self.lower_bound, min(found.lower_bound, at_most))
+        allowed = self.allowed
+        return max(
+            (
+                min(least, (least - charge * allowed) / (1.0 - allowed))
+                for charge, least in self.pricing.bounds
+            ),
+            default=0.0,
+        )
 
     def _mixed(self, safe: OptimalControl, fast: OptimalControl) -> LeastTime:
         share = (self.allowed - safe.blocking) / (fast.blocking - safe.blocking)
-        price = self._slope(safe, fast)
+        price = self.pricing.slope(safe, fast)
         return self._answer((fast, safe), (share, 1.0 - share), price)
 
     def _answer(
         self, policies: tuple[OptimalControl, ...], shares: tuple[float, ...], price: float
     ) -> LeastTime:
-        pairs = list(zip(policies, shares, strict=True))
-        blocking = math.fsum(share * policy.blocking for policy, share in pairs)
-        accepted = math.fsum(share * policy.accepted_time for policy, share in pairs)
+        pairs = tuple(zip(policies, shares, strict=True))
+        blocking, time = mixture(*pairs)
         return LeastTime(
             max_blocking=self.allowed,
             blocking=blocking,
-            mean_execution_time=accepted / (1.0 - blocking),
-            lower_bound=self.lower_bound,
+            mean_execution_time=time,
+            lower_bound=self._lower_bound(),
             policies=tuple(policy for policy, share in pairs if share > 0.0),
             shares=tuple(share for share in shares if share > 0.0),
             price=price,
-            solutions=self.solutions,
+            solutions=self.pricing.solutions,
         )

@@ -11,6 +11,8 @@ from moldable.chain.states import count_states
 from moldable.control.constrained import least_blocking, least_time
 from moldable.control.optimal_control import optimal_control
 from moldable.control.targets import Target
+from moldable.control.time_limit import least_blocking_within
+from moldable.errors import InfeasibleError
 from moldable.sizes import Exponential
 from moldable.workload import Workload
 
@@ -52,9 +54,15 @@ def fits(workload: Workload, servers: int, states: int) -> bool:
 
 
 def best(workload: Workload, servers: int, target: Target) -> Best | None:
-    """Return the optimum under a target; None where it would take long or has no programme here."""
-    if not fits(workload, servers, AT_ONCE) or target.max_time is not None:
+    """Return the optimum under a target; None where it would take long or has no programme."""
+    if not fits(workload, servers, AT_ONCE):
         return None
+    if target.max_time is not None:
+        try:
+            least = least_blocking_within(workload, servers, target.max_time, tolerance=CLOSE)
+        except InfeasibleError:  # the limit is the least time itself, to within the tolerance
+            return None
+        return Best(least.blocking, least.mean_execution_time, least.gap)
     if target.max_blocking is not None:
         found = least_time(workload, servers, target.max_blocking, tolerance=CLOSE)
         return Best(found.blocking, found.mean_execution_time, found.gap)
