@@ -136,6 +136,14 @@ def test_large_clusters_are_tuned_by_simulation_and_certified_by_the_interval():
     assert tuned.performance.mean_execution_time.value < static
 
 
+def test_the_true_optimum_of_more_states_is_computed_if_asked_for(monkeypatch):
+    monkeypatch.setattr(tuning, "AT_ONCE", 10)
+    for target in ({"max_blocking": 0.12}, {"blocked_job_price": 4.0}, {"max_time": 0.7}):
+        assert tune(SMALL, 16, **target, seed=1).optimum is None
+        found = tune(SMALL, 16, **target, optimum=True, seed=1)
+        assert found.optimum.gap < 1e-4
+
+
 def test_the_result_is_ready_for_json():
     answer = tune(SMALL, 16, max_blocking=0.12, seed=1).to_dict()
     keys = {

@@ -57,6 +57,14 @@ def tune(
             "super-linear curves.",
         ),
     ] = False,
+    optimum: Annotated[
+        bool,
+        typer.Option(
+            "--optimum",
+            help="Compute the true optimum even where that takes minutes: up to five million "
+            "states. Below 20,000 it is always there.",
+        ),
+    ] = False,
     size: SizeOption = None,
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
@@ -86,6 +94,7 @@ def tune(
             blocked_job_price=blocked_job_price,
             max_time=max_time,
             long_tail=long_tail,
+            optimum=optimum,
             precision=precision,
             seed=seed,
             threads=threads,

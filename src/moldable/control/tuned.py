@@ -26,7 +26,7 @@ class Tuned:
         performance: how it performs, with intervals.
         greedy_p: how greedy(p*) performs; None if the cluster cannot carry the load.
         static: the best greedy(p) for another load under the same target; None if none was found.
-        optimum: what no policy can better, where that is known at once.
+        optimum: what no policy can better, where that is known.
         certified: whether the limit is kept exactly, or at the far end of the 95 % interval; True
             if there is none to keep.
         limited: whether there is a limit to keep.

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from moldable.chain.states import MOST_STATES
 from moldable.control.judge import SLOPE_ROUND, Judge, Knob
 from moldable.control.search import LOWEST_Q, Search
 from moldable.control.static_family import Static, best_static, optimal_shares
@@ -56,6 +57,7 @@ def tune(
     blocked_job_price: float | None = None,
     max_time: float | None = None,
     long_tail: bool = False,
+    optimum: bool = False,
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
@@ -71,6 +73,8 @@ def tune(
         max_time: least blocking with at most this mean execution time.
         long_tail: whether prices that fall ever more slowly are tried beside the exponential:
             twice the work for 0.1 % on concave curves, and several per cent on super-linear ones.
+        optimum: whether the true optimum is computed where that takes minutes, too: up to five
+            million states.
         precision: of simulated figures.
         seed: of simulations; a fresh one if not given.
         threads: of simulations; all cores by default.
@@ -97,7 +101,7 @@ def tune(
         performance=_with_doubts(judge, answer, static, certified=certified, tails=tails),
         greedy_p=None if paper is None else judge.evaluate(paper),
         static=static,
-        optimum=best(workload, servers, target),
+        optimum=best(workload, servers, target, MOST_STATES if optimum else AT_ONCE),
         certified=certified,
         limited=target.limit is not None,
     )

@@ -53,9 +53,9 @@ def fits(workload: Workload, servers: int, states: int) -> bool:
     return count_states(widths, servers) <= states
 
 
-def best(workload: Workload, servers: int, target: Target) -> Best | None:
-    """Return the optimum under a target; None where it would take long or has no programme."""
-    if not fits(workload, servers, AT_ONCE):
+def best(workload: Workload, servers: int, target: Target, states: int = AT_ONCE) -> Best | None:
+    """Return the optimum under a target; None where it has more states or no programme."""
+    if not fits(workload, servers, states):
         return None
     if target.max_time is not None:
         try:
