@@ -42,12 +42,14 @@ def teardown(namespace: dict) -> None:
 
 
 def run_console(example: Example) -> str | None:
-    """Run the commands of a block and compare all they print."""
+    """Run the commands of a block and compare all they print, but for empty lines at the end."""
     shown = [line.rstrip() for line in example.parsed.rstrip().splitlines()]
     printed: list[str] = []
     for line in shown:
         if line.startswith("$ "):
             printed += [line, *_run(shlex.split(line[2:]), example.namespace["_folder"])]
+    while printed and not printed[-1]:
+        printed.pop()
     if len(printed) == len(shown) and all(map(_matches, shown, printed)):
         return None
     return "it printed:\n" + "\n".join(printed)
