@@ -116,8 +116,8 @@ class Search:
         """Measure the different tables near a price."""
         near = [
             (q0 + shift, math.log(ell) + stretch)
-            for stretch in np.linspace(-0.7, 0.7, 15)
-            for shift in np.linspace(-0.6, 0.6, 13)
+            for stretch in np.linspace(-0.7, 0.7, 29)
+            for shift in np.linspace(-0.6, 0.6, 25)
         ]
         self._figures(np.array(near), number, repeat=False)
 

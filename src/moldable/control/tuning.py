@@ -29,7 +29,7 @@ from moldable.policies.price import PricePolicy
 from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.workload import Workload
 
-POLISHED: Final = 3
+POLISHED: Final = 2
 LOOKS: Final = (48, 5), (12, 7)
 """The round whose number of jobs the neighbours of the best take; how many of all are then measured
 again, and with the jobs of which round."""
