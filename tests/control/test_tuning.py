@@ -171,10 +171,11 @@ def test_the_result_is_ready_for_json():
         ({}, "exactly one"),
         ({"max_blocking": 0.1, "max_time": 1.0}, "exactly one"),
         ({"max_blocking": 0.0}, "between 0 and 1"),
-        ({"blocked_job_price": -4.0}, "above 0"),
+        ({"blocked_job_price": -4.0}, "between 0 and 1e\\+12, in mean sizes"),
+        ({"blocked_job_price": 1e15}, "=1e\\+15 must lie between 0 and 1e\\+12"),
         ({"max_time": float("nan")}, "above 0"),
         ({"max_blocking": 0.001}, "the least blocking of any policy on 16 servers is"),
-        ({"max_time": 0.1}, "not reached in this family"),
+        ({"max_time": 0.1}, r"the least mean execution time of any policy on 16 servers is 0\.3"),
         ({"max_blocking": "0.1"}, "not a number"),
         ({"max_blocking": 0.1, "seed": -1}, "seed=-1 must be a whole number from 0"),
         ({"max_blocking": 0.1, "threads": 0}, "threads=0 must be a whole number from 1"),
@@ -183,6 +184,45 @@ def test_the_result_is_ready_for_json():
 def test_targets_that_are_none_or_out_of_reach_are_refused(target, message):
     with pytest.raises(MoldableError, match=message):
         tune(SMALL, 16, **{"seed": 1, **target})
+
+
+@pytest.mark.parametrize("target", [{"max_blocking": 0.3}, {"blocked_job_price": 4.0}])
+def test_the_unit_of_time_does_not_matter(target):
+    """In milliseconds, costs and times are beyond any bound that would do for hours."""
+    hours, milliseconds = (
+        tune(Workload((JobClass("a", 6.4 / size, CURVE, mean_size=size),)), 8, **target, seed=1)
+        for size in (1.0, 3.6e6)
+    )
+    assert milliseconds.thresholds == hours.thresholds
+    assert milliseconds.performance.blocking.value == pytest.approx(
+        hours.performance.blocking.value, rel=1e-9
+    )
+    time = hours.performance.mean_execution_time.value
+    assert milliseconds.performance.mean_execution_time.value == pytest.approx(3.6e6 * time)
+
+
+def test_a_very_dear_blocked_job_is_tuned_for_the_least_blocking():
+    tuned = tune(SMALL, 16, blocked_job_price=1e9, seed=1)
+    assert tuned.performance.blocking.value == pytest.approx(tuned.optimum.blocking, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("load", "target"),
+    [(0.02, {"max_time": 0.4}), (0.01, {"max_blocking": 1e-18}), (1e6, {"max_time": 0.6})],
+)
+def test_an_optimum_that_cannot_be_told_loses_nothing(load, target):
+    tuned = tune(Workload.single(CURVE, load, 12), 12, **target, optimum=True, seed=1)
+    assert tuned.certified
+    assert tuned.optimum is None
+    assert any("true optimum is not known" in words for words in tuned.performance.warnings)
+
+
+def test_widths_beyond_the_cluster_are_left_out_of_everything():
+    """Only 1 and 2 fit, which lose efficiency; 8 would gain."""
+    workload = Workload.single(SpeedUp({1: 1.0, 2: 1.8, 8: 12.0}), 0.8, 4)
+    tuned = tune(workload, 4, blocked_job_price=4.0, seed=1)
+    assert tuned.static is not None
+    assert not any("concave" in words for words in tuned.performance.warnings)
 
 
 def test_a_limit_that_no_policy_keeps_is_told_as_such_where_a_longer_programme_shows_it():

@@ -62,7 +62,7 @@ def tune(
         typer.Option(
             "--optimum",
             help="Compute the true optimum even where that takes minutes: up to five million "
-            "states. Below 20,000 it is always there.",
+            "states instead of 20,000, if sizes are exponential.",
         ),
     ] = False,
     size: SizeOption = None,

@@ -121,6 +121,7 @@ class _Search:
         answer = self._mixed(safe, fast)
         while own.solutions < SOLUTIONS:
             found = own.solved(answer.price, fast)
+            ended = own.same(found, fast) or own.same(found, safe)
             if found.blocking <= self.allowed:
                 safe = found
             else:
@@ -128,6 +129,8 @@ class _Search:
             answer = self._mixed(safe, fast)
             if answer.gap <= own.tolerance:
                 return answer
+            if ended:
+                break
         raise own.given_up("time", answer.gap)
 
     def _refuse_unreachable(self, safe: OptimalControl) -> None:

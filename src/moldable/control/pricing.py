@@ -15,6 +15,8 @@ from moldable.errors import ChainError
 
 SOLUTIONS: Final = 60
 """Prices tried before a search is given up."""
+SAME: Final = 1e-12
+"""Relative difference of solutions that is rounding."""
 FINER: Final = 0.1
 """How much more precise than the answer each solution is."""
 
@@ -64,10 +66,20 @@ class Pricing:
         slower = safe.accepted_time - fast.accepted_time
         return max(0.0, slower / (fast.blocking - safe.blocking)) / self.problem.mean_size
 
+    def same(self, one: OptimalControl, two: OptimalControl) -> bool:
+        """Are two solutions one point of the edge, but for rounding?"""
+        return all(
+            math.isclose(a, b, rel_tol=SAME)
+            for a, b in (
+                (one.blocking, two.blocking),
+                (one.accepted_time, two.accepted_time),
+            )
+        )
+
     def given_up(self, what: str, gap: float) -> ChainError:
         """Say how closely something is known after all prices allowed."""
         return ChainError(
-            f"after {SOLUTIONS} prices the least {what} is only known to within {gap:.1g}; "
+            f"after {self.solutions} prices the least {what} is only known to within {gap:.1g}; "
             f"ask for a larger tolerance than {self.tolerance:g}"
         )
 

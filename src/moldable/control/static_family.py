@@ -86,7 +86,8 @@ def design_loads(trials: Trials, count: int) -> Floats:
     workload, servers = trials.workload, trials.servers
     load = sum(job_class.offered for job_class in workload.classes) / servers
     needed = sum(
-        job_class.offered * float(np.min(job_class.speedup.widths / job_class.speedup.speedups))
+        job_class.offered * float(np.min(curve.widths / curve.speedups))
         for job_class in workload.classes
+        for curve in [job_class.speedup.up_to(servers)]
     )
     return np.linspace(0.5 * load, load * servers / needed * (1.0 - 1e-9), count)

@@ -9,15 +9,29 @@ from typing import Final, Self, final
 import numpy as np
 
 from moldable.checks import number
+from moldable.control.optimal_control import DEAREST
 from moldable.errors import ControlError
 from moldable.hull import Floats
 from moldable.performance import Performance
 
-HOPELESS = 1e6
-"""Merit from which a policy breaks the limit: any that keeps it is better."""
+HOPELESS: Final = 1e300
+"""Merit from which a policy breaks the limit: any that keeps it is better, in any unit of time."""
+FARTHEST: Final = 1e7
+"""Times the limit on time beyond which all policies are alike."""
 
 SEARCHED: Final = 1e-4
 """Blocking that a search of some seconds still counts well."""
+
+
+RULES: Final = {
+    "max_blocking": (1.0, "lie between 0 and 1, such as 0.01"),
+    "blocked_job_price": (
+        DEAREST,
+        f"lie between 0 and {DEAREST:g}, in mean sizes, such as 4; or limit the blocking instead",
+    ),
+    "max_time": (math.inf, "be finite and above 0, such as 4"),
+}
+"""What each target must stay below, and how that is said."""
 
 
 @final
@@ -57,13 +71,8 @@ class Target:
                 f"give exactly one of {', '.join(given)}; got {' and '.join(named) or 'none'}"
             )
         value = number(given[named[0]], named[0], ControlError)
-        most = 1.0 if named[0] == "max_blocking" else math.inf
+        most, rule = RULES[named[0]]
         if not 0.0 < value < most:
-            rule = (
-                "lie between 0 and 1, such as 0.01"
-                if most == 1.0
-                else "be finite and above 0, such as 4"
-            )
             raise ControlError(f"{named[0]}={value:g} must {rule}")
         return cls(max_blocking, blocked_job_price, max_time, unit)
 
@@ -93,9 +102,10 @@ class Target:
         """Return what is to be as small as possible."""
         if self.max_blocking is not None:
             over = math.log(max(blocking, 1e-300) / self.max_blocking)
-            return time if over <= 0.0 else HOPELESS + over
+            return time if over <= 0.0 else HOPELESS * (1.0 + over)
         if self.max_time is not None:
-            return blocking if time <= self.max_time else HOPELESS + time / self.max_time
+            over = time / self.max_time
+            return blocking if over <= 1.0 else HOPELESS * min(over, FARTHEST)
         return self.cost(blocking, time)
 
     def merit_of(self, answer: Performance) -> float:

@@ -48,7 +48,8 @@ def least_blocking_within(
         workload: the classes.
         servers: the size of the cluster.
         max_time: of accepted jobs, in units of time.
-        tolerance: largest relative distance from the least blocking.
+        tolerance: relative distance from the least blocking at which to stop. Of blocking below
+            about 1e-11 bounds certify less; `gap` says how much.
     """
     pricing = Pricing(control_problem(workload, servers), tolerance)
     fast = pricing.fastest()
@@ -60,16 +61,18 @@ def least_blocking_within(
     safe = pricing.solved(math.inf)
     if _spare(safe, max_time) >= 0.0:
         return LeastBlocking(safe.blocking, safe.mean_execution_time, safe.lower_bound)
+    answer = _mixed(pricing, safe, fast, max_time)
     while pricing.solutions < SOLUTIONS:
         found = pricing.solved(pricing.slope(safe, fast), fast)
+        ended = pricing.same(found, fast) or pricing.same(found, safe)
         if _spare(found, max_time) >= 0.0:
             fast = found
         else:
             safe = found
         answer = _mixed(pricing, safe, fast, max_time)
-        if answer.gap <= tolerance:
-            return answer
-    raise pricing.given_up("blocking", answer.gap)
+        if ended or answer.gap <= tolerance:
+            break
+    return answer
 
 
 def _spare(policy: OptimalControl, max_time: float) -> float:
@@ -92,4 +95,4 @@ def _mixed(
         for charge, least in pricing.bounds
         if charge > max_time
     )
-    return LeastBlocking(blocking, time, max(0.0, *bounds))
+    return LeastBlocking(blocking, time, max((0.0, *bounds)))

@@ -21,7 +21,12 @@ from moldable.control.tail import turned_down
 from moldable.control.targets import HOPELESS, SEARCHED, Target
 from moldable.control.trials import FEW_SERVERS, Pair, Trials, priced
 from moldable.control.tuned import Tuned
-from moldable.control.yardstick import AT_ONCE, best, least_possible_blocking
+from moldable.control.yardstick import (
+    AT_ONCE,
+    best,
+    least_possible_blocking,
+    least_possible_time,
+)
 from moldable.errors import ControlError
 from moldable.evaluation import check_request
 from moldable.performance import Performance
@@ -45,6 +50,10 @@ FARTHEST: Final = 100.0
 """Values of q0 beyond which no price changes a decision."""
 WORTH_A_WAIT: Final = 300_000
 """States of a programme, some seconds long, that says whether any policy keeps a limit."""
+NO_OPTIMUM: Final = (
+    f"the true optimum is not known here: it needs exponential sizes and at most {MOST_STATES:,} "
+    f"states, and figures that numbers can tell apart"
+)
 BINDING: Final = 0.3
 """Share of its limit that blocking reaches where the limit matters."""
 
@@ -94,14 +103,18 @@ def tune(
     say("trying greedy(p*) for other loads")
     paper, static = optimal_shares(workload, servers), best_static(trials, judge)
     say("computing the true optimum")
+    known = best(workload, servers, target, MOST_STATES if optimum else AT_ONCE)
+    doubts = _doubts(judge, answer, static, certified=certified, tails=tails)
+    if optimum and known is None:
+        doubts.append(NO_OPTIMUM)
     return Tuned(
         **{"tail": None} | knob.policy.price.keys(),
         policy=knob.policy,
         thresholds=knob.policy.describe(workload, servers),
-        performance=_with_doubts(judge, answer, static, certified=certified, tails=tails),
+        performance=dataclasses.replace(answer, warnings=(*answer.warnings, *doubts)),
         greedy_p=None if paper is None else judge.evaluate(paper),
         static=static,
-        optimum=best(workload, servers, target, MOST_STATES if optimum else AT_ONCE),
+        optimum=known,
         certified=certified,
         limited=target.limit is not None,
     )
@@ -177,15 +190,15 @@ def _knob(pair: Pair, tail: float, servers: int) -> Knob[PricePolicy]:
     return Knob(q0, build, SHIFT * math.sqrt(servers) / ell)
 
 
-def _with_doubts(
+def _doubts(
     judge: Judge,
     answer: Performance,
     static: Static | None,
     *,
     certified: bool,
     tails: Sequence[float],
-) -> Performance:
-    """Add why a limit is not certified, and whether a simpler policy would be better."""
+) -> list[str]:
+    """Say why a limit is not certified, and whether a simpler policy would be better."""
     doubts, target = [], judge.target
     if not certified and judge.blind:
         doubts.append(
@@ -194,7 +207,8 @@ def _with_doubts(
         )
     elif not certified:
         doubts.append("the limit is met, but not at the far end of the interval")
-    bent = [c.name for c in judge.trials.workload.classes if not c.speedup.is_concave()]
+    classes, servers = judge.trials.workload.classes, judge.trials.servers
+    bent = [c.name for c in classes if not c.speedup.up_to(servers).is_concave()]
     if bent and len(tails) == 1:
         doubts.append(
             f"the speed-up of {', '.join(bent)} is not concave: a price that falls ever more "
@@ -205,13 +219,26 @@ def _with_doubts(
             f"greedy(p*) for load {static.design_load:.4g} is better here: use "
             f"greedy-p:{static.design_load:.4g}"
         )
-    return dataclasses.replace(answer, warnings=(*answer.warnings, *doubts))
+    return doubts
 
 
 def _unreached(workload: Workload, servers: int, target: Target, why: str) -> ControlError:
     """Say why a limit was not reached, and whether any policy could."""
     say_no = _impossible(workload, servers, target, WORTH_A_WAIT)
+    if target.max_time is not None:
+        say_no = _too_fast(workload, servers, target.max_time)
     return ControlError(say_no or why)
+
+
+def _too_fast(workload: Workload, servers: int, max_time: float) -> str | None:
+    """Say that no policy at all is that fast, if a programme shows it."""
+    least = least_possible_time(workload, servers, WORTH_A_WAIT)
+    if least is None or max_time >= least:
+        return None
+    return (
+        f"max_time={max_time:g} cannot be reached: the least mean execution time of any policy on "
+        f"{servers} servers is {least:.4g}; allow more"
+    )
 
 
 def _nearest(target: Target, answer: Performance) -> str:

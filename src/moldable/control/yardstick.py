@@ -8,17 +8,20 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.chain.states import count_states
-from moldable.control.constrained import least_blocking, least_time
-from moldable.control.optimal_control import optimal_control
+from moldable.control.constrained import LeastTime, least_blocking, least_time
+from moldable.control.optimal_control import OptimalControl, optimal_control
+from moldable.control.pricing import Pricing
+from moldable.control.problem import control_problem
 from moldable.control.targets import Target
-from moldable.control.time_limit import least_blocking_within
-from moldable.errors import InfeasibleError
+from moldable.control.time_limit import LeastBlocking, least_blocking_within
+from moldable.errors import ChainError, InfeasibleError
 from moldable.sizes import Exponential
 from moldable.workload import Workload
 
 AT_ONCE: Final = 20_000
 """States up to which the dynamic programme takes a few seconds."""
-CLOSE: Final = 1e-4
+CLOSE, KNOWN = 1e-4, 1e-2
+"""Gap that is asked for, and the largest that is still told."""
 
 
 @final
@@ -54,21 +57,28 @@ def fits(workload: Workload, servers: int, states: int) -> bool:
 
 
 def best(workload: Workload, servers: int, target: Target, states: int = AT_ONCE) -> Best | None:
-    """Return the optimum under a target; None where it has more states or no programme."""
+    """Return the optimum under a target; None where it has more states or is not known closely."""
     if not fits(workload, servers, states):
         return None
+    try:
+        found = _solved(workload, servers, target)
+    except (ChainError, InfeasibleError):
+        # Loads and limits at the ends of what numbers can hold; or the limit is the least time
+        # itself, to within the tolerance. A yardstick that fails must not lose what was tuned.
+        return None
+    return found if found.gap <= KNOWN else None
+
+
+def _solved(workload: Workload, servers: int, target: Target) -> Best:
+    found: LeastBlocking | LeastTime | OptimalControl
     if target.max_time is not None:
-        try:
-            least = least_blocking_within(workload, servers, target.max_time, tolerance=CLOSE)
-        except InfeasibleError:  # the limit is the least time itself, to within the tolerance
-            return None
-        return Best(least.blocking, least.mean_execution_time, least.gap)
-    if target.max_blocking is not None:
+        found = least_blocking_within(workload, servers, target.max_time, tolerance=CLOSE)
+    elif target.max_blocking is not None:
         found = least_time(workload, servers, target.max_blocking, tolerance=CLOSE)
-        return Best(found.blocking, found.mean_execution_time, found.gap)
-    assert target.blocked_job_price is not None  # noqa: S101 - one of the three is given
-    priced = optimal_control(workload, servers, target.blocked_job_price, tolerance=CLOSE)
-    return Best(priced.blocking, priced.mean_execution_time, priced.gap)
+    else:
+        assert target.blocked_job_price is not None  # noqa: S101 - one of the three is given
+        found = optimal_control(workload, servers, target.blocked_job_price, tolerance=CLOSE)
+    return Best(found.blocking, found.mean_execution_time, found.gap)
 
 
 def least_possible_blocking(
@@ -78,3 +88,10 @@ def least_possible_blocking(
     if not fits(workload, servers, states):
         return None
     return least_blocking(workload, servers, tolerance=CLOSE).blocking
+
+
+def least_possible_time(workload: Workload, servers: int, states: int) -> float | None:
+    """Return the least mean time that any policy reaches; None where there are more states."""
+    if not fits(workload, servers, states):
+        return None
+    return Pricing(control_problem(workload, servers), CLOSE).fastest().mean_execution_time

@@ -6,6 +6,7 @@
 `{"policy": "rigid"}` or `{"policy": "rigid", "classes": {"jobs": 3}}`   the width of each class
 `{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}`        idle servers: width
 `{"policy": "price", "q0": 1.0, "ell": 8.0, "form": "stepwise"}`         exp(q0 - idle/ell)
+`{"policy": "price", "q0": 1.0, "ell": 8.0, "tail": 2.0}`                with a long tail
 `{"policy": "price", "prices": [2.0, 1.0, 0.25]}`                        with 1, 2, ... idle
 `{"policy": "price", "scale": 2.0, "exponent": 1.5}`                     scale*(idle + 1)**-exponent
 
