@@ -21,6 +21,18 @@ def test_a_tuned_policy_comes_with_its_rivals(run):
     assert again["blocking"] == pytest.approx(answer["blocking"], rel=1e-12)
 
 
+def test_a_long_tail_and_the_optimum_can_be_asked_for(run):
+    words = ("--speedup", "1=1,2=2.22,4=5.295", *SMALL[2:], "--blocked-job-price", "4", "--json")
+    plain = run("tune", *words)
+    assert "try --long-tail" in plain.stderr
+    assert json.loads(plain.stdout)["tail"] is None
+    result = run("tune", *words, "--long-tail", "--optimum", "--size", "deterministic")
+    answer = json.loads(result.stdout)
+    assert answer["optimum"] is None
+    assert "true optimum is not known here: it needs exponential sizes" in result.stderr
+    assert "--long-tail" not in result.stderr
+
+
 def test_decisions_are_laid_beside_those_of_the_papers_schemes(run):
     words = ("tune", *SMALL, "--load", "0.85", "--blocked-job-price", "4")
     (part,) = json.loads(run(*words, "--json").stdout)["decisions"]

@@ -18,7 +18,7 @@ from typing import Any, final
 
 from moldable.checks import number
 from moldable.control.optimal_control import TOLERANCE, OptimalControl, solve
-from moldable.control.pricing import SOLUTIONS, Pricing, mixture
+from moldable.control.pricing import SOLUTIONS, Pricing, mixture, same
 from moldable.control.problem import control_problem
 from moldable.errors import ChainError, InfeasibleError
 from moldable.workload import Workload
@@ -121,7 +121,7 @@ class _Search:
         answer = self._mixed(safe, fast)
         while own.solutions < SOLUTIONS:
             found = own.solved(answer.price, fast)
-            ended = own.same(found, fast) or own.same(found, safe)
+            ended = same(found, fast) or same(found, safe)
             if found.blocking <= self.allowed:
                 safe = found
             else:

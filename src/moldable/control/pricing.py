@@ -66,22 +66,18 @@ class Pricing:
         slower = safe.accepted_time - fast.accepted_time
         return max(0.0, slower / (fast.blocking - safe.blocking)) / self.problem.mean_size
 
-    def same(self, one: OptimalControl, two: OptimalControl) -> bool:
-        """Are two solutions one point of the edge, but for rounding?"""
-        return all(
-            math.isclose(a, b, rel_tol=SAME)
-            for a, b in (
-                (one.blocking, two.blocking),
-                (one.accepted_time, two.accepted_time),
-            )
-        )
-
     def given_up(self, what: str, gap: float) -> ChainError:
         """Say how closely something is known after all prices allowed."""
         return ChainError(
             f"after {self.solutions} prices the least {what} is only known to within {gap:.1g}; "
             f"ask for a larger tolerance than {self.tolerance:g}"
         )
+
+
+def same(one: OptimalControl, two: OptimalControl) -> bool:
+    """Are two solutions one point of the edge, but for rounding?"""
+    pairs = (one.blocking, two.blocking), (one.accepted_time, two.accepted_time)
+    return all(math.isclose(a, b, rel_tol=SAME) for a, b in pairs)
 
 
 def mixture(*parts: tuple[OptimalControl, float]) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import final
 
 from moldable.control.optimal_control import TOLERANCE, OptimalControl
-from moldable.control.pricing import SOLUTIONS, Pricing, mixture
+from moldable.control.pricing import SOLUTIONS, Pricing, mixture, same
 from moldable.control.problem import control_problem
 from moldable.errors import InfeasibleError
 from moldable.workload import Workload
@@ -64,7 +64,7 @@ def least_blocking_within(
     answer = _mixed(pricing, safe, fast, max_time)
     while pricing.solutions < SOLUTIONS:
         found = pricing.solved(pricing.slope(safe, fast), fast)
-        ended = pricing.same(found, fast) or pricing.same(found, safe)
+        ended = same(found, fast) or same(found, safe)
         if _spare(found, max_time) >= 0.0:
             fast = found
         else:

@@ -224,9 +224,10 @@ def _doubts(
 
 def _unreached(workload: Workload, servers: int, target: Target, why: str) -> ControlError:
     """Say why a limit was not reached, and whether any policy could."""
-    say_no = _impossible(workload, servers, target, WORTH_A_WAIT)
     if target.max_time is not None:
         say_no = _too_fast(workload, servers, target.max_time)
+    else:
+        say_no = _impossible(workload, servers, target, WORTH_A_WAIT)
     return ControlError(say_no or why)
 
 
