@@ -78,7 +78,7 @@ def _tuned(trials: Trials, target: Target, *, wider: bool) -> list[Policy]:
     """Choose as `tune` does, never by the exact figures that the choice is measured by."""
     judge = Judge(trials, target, PRECISION)
     tails = TAILS if wider else TAILS[:1]
-    judged = [judge.settle(candidates(trials, target, tail=tail)[0])[:2] for tail in tails]
+    judged = [judge.settle(*candidates(trials, target, tail=tail)[0])[:2] for tail in tails]
     plain, _ = judged[0]
     if not wider:
         return [plain.policy]

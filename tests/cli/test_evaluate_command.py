@@ -82,6 +82,13 @@ def test_policies_side_by_side_are_marked(run):
     assert [part["name"] for part in answer["policies"]] == ["greedy-p", "greedy"]
 
 
+def test_policies_may_be_named_one_by_one(run):
+    asked = ("--policy", "price:1,2", "--policy", "greedy,fixed:2")
+    answer = json.loads(run("compare", *PAPER, *asked, "--json").stdout)
+    names = [part["name"] for part in answer["policies"]]
+    assert names == ["price:1,2", "greedy", "fixed:2"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -89,6 +89,13 @@ def test_a_tradeoff_is_drawn_below_its_table(run):
     assert all(mark in picture for mark in "·★▲")
 
 
+def test_a_tradeoff_of_other_sizes_has_no_true_optimum(run):
+    asked = ("--prices", "4", "--size", "deterministic", "--precision", "0.05", "--seed", "1")
+    answer = json.loads(run("tradeoff", *SMALL, *asked, "--json").stdout)
+    assert answer["optimum"] is None
+    assert "sizes that are deterministic" in answer["why_no_optimum"]
+
+
 def test_a_tradeoff_is_written_whole(run, tmp_path):
     out = tmp_path / "deep" / "folder"
     result = run("tradeoff", *SMALL, "--prices", "2,8", "--out", str(out), "--json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import PricePolicy, SpeedUp, Workload, evaluate, greedy_p
+from moldable import Deterministic, JobClass, PricePolicy, SpeedUp, Workload, evaluate, greedy_p
 from moldable.control.judge import WASTE, Judge, Knob
 from moldable.control.static_family import best_static
 from moldable.control.targets import Target
@@ -80,3 +80,39 @@ def test_simulated_answers_count_enough_for_a_rare_limit():
     answer = judge(target, servers, workload).evaluate(PricePolicy.exponential(1.5, 15.0))
     assert answer.method == "simulate"
     assert answer.blocking.half_width < 0.25 * 2e-4
+
+
+def test_what_counting_refutes_is_moved_even_where_it_could_not_certify(monkeypatch):
+    """Deterministic sizes and a limit below what is counted, but blocking is far above both."""
+    monkeypatch.setattr("moldable.control.judge.JOBS", 20_000)
+    jobs = JobClass("jobs", 0.2 * SERVERS, CURVE, size=Deterministic())
+    workload = Workload((jobs,))
+    own = judge(Target.of(5e-6, None, None, 1.0), workload=workload)
+    assert own.blind
+    start = Knob(-2.0, lambda q0: PricePolicy.exponential(q0, 2.0), 0.1)
+    assert own.refuted(own.evaluate(start.policy))
+    knob, answer, _ = own.settle([start], -2.0)
+    assert knob.value > start.value
+    assert not own.refuted(answer)
+
+
+def test_far_beyond_capacity_the_best_design_load_is_found():
+    workload = Workload.single(SpeedUp([1, 1.8]), 3.0, 10)
+    target = Target.of(None, 1.0, None, 1.0)
+    own = judge(target, 10, workload)
+    found = best_static(own.trials, own)
+    loads = [greedy_p(workload, 10, load) for load in (0.5, 0.6, 0.8, 0.99)]
+    costs = [target.merit_of(evaluate(workload, 10, policy)) for policy in loads]
+    assert target.merit_of(found.performance) <= min(costs) * (1 + 1e-9)
+
+
+def test_a_load_beyond_the_first_that_keeps_the_limit_may_be_faster():
+    """On few servers the mean time is not monotone in the design load."""
+    workload = Workload.single(CURVE, 0.6, 12)
+    own = judge(Target.of(0.2, None, None, 1.0), 12, workload)
+    found = best_static(own.trials, own).performance
+    loads = (greedy_p(workload, 12, load) for load in (0.777, 0.8, 0.829, 0.85))
+    answers = [evaluate(workload, 12, policy) for policy in loads]
+    times = [a.mean_execution_time.value for a in answers if a.blocking.value <= 0.2]
+    assert found.blocking.value <= 0.2
+    assert found.mean_execution_time.value <= min(times) * 1.001

@@ -186,6 +186,17 @@ def test_targets_that_are_none_or_out_of_reach_are_refused(target, message):
         tune(SMALL, 16, **{"seed": 1, **target})
 
 
+@pytest.mark.parametrize("least", [0.103514, 0.3, 1.0, 9.9999, 3.2e-9, 123456.0])
+def test_a_least_value_is_told_so_that_it_can_be_asked_for(least):
+    assert least <= float(tuning.rounded_up(least)) * (1 + 1e-12) <= 1.001 * least
+
+
+def test_a_limit_out_of_the_family_s_reach_is_told_with_what_others_reach():
+    workload = Workload.single(SpeedUp([1, 1.8, 2.5]), 0.8, 10)
+    with pytest.raises(MoldableError, match=r"not reached in this family; .* go down to 0\.45"):
+        tune(workload, 10, max_time=0.46, seed=1)
+
+
 @pytest.mark.parametrize("target", [{"max_blocking": 0.3}, {"blocked_job_price": 4.0}])
 def test_the_unit_of_time_does_not_matter(target):
     """In milliseconds, costs and times are beyond any bound that would do for hours."""

@@ -33,6 +33,7 @@ def test_greedy_gives_all_that_is_idle_up_to_the_widest():
         ({"jobs": {1: 1.0}, "other": {1: 1.0}}, "names class 'other'"),
         ({}, "no shares for class 'jobs'; it knows no class at all"),
         ({"jobs": {}}, "no width for class 'jobs'"),
+        ({"jobs": {7: 1.0}}, "class 'jobs' has no width 7; choose one of its widths"),
         ({"jobs": {1: 0.9}}, "sum to 0.9"),
     ],
 )

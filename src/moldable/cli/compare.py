@@ -35,15 +35,16 @@ def compare(
     servers: ServersOption = None,
     workload: WorkloadOption = None,
     policies: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--policies",
             "--policy",
             metavar="A,B,C",
-            help="Policies as evaluate spells them, separated by commas; differences are from the "
-            "first.",
+            help="Policies as evaluate spells them, separated by commas or one by one; differences "
+            "are from the first.",
+            show_default="greedy-p,greedy",
         ),
-    ] = "greedy-p,greedy",
+    ] = None,
     size: SizeOption = None,
     method: MethodOption = "auto",
     precision: PrecisionOption = 0.01,
@@ -63,7 +64,7 @@ def compare(
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)
     system = with_size(system, size)
-    named = _read_policies(policies, system, n)
+    named = _read_policies(policies or ["greedy-p,greedy"], system, n)
     with output.progress_bar("replications") as progress:
         answer = run(
             system,
@@ -86,13 +87,13 @@ def compare(
         show_comparison(output.console(), answer)
 
 
-def _read_policies(text: str, workload: Workload, servers: int) -> dict[str, Rule]:
+def _read_policies(texts: list[str], workload: Workload, servers: int) -> dict[str, Rule]:
     named: dict[str, Rule] = {}
-    for part in _split(text):
+    for part in (part for text in texts for part in _split(text)):
         name = part.strip()
         if not name:
             raise InputError(
-                f"--policies {text!r} has an empty entry; write greedy-p,greedy,fixed:3"
+                f"--policies {','.join(texts)!r} has an empty entry; write greedy-p,greedy,fixed:3"
             )
         if name in named:
             raise InputError(f"--policies names {name!r} twice; keep one of them")

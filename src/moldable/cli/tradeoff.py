@@ -15,9 +15,11 @@ from moldable.cli.system import (
     LoadOption,
     RegimeOption,
     ServersOption,
+    SizeOption,
     SpeedUpOption,
     WorkloadOption,
     any_workload,
+    with_size,
 )
 from moldable.errors import InputError
 
@@ -40,6 +42,7 @@ def tradeoff(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write tradeoff.json, .svg and .png there."),
     ] = None,
+    size: SizeOption = None,
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
@@ -56,6 +59,7 @@ def tradeoff(
 
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)
+    system = with_size(system, size)
     asked = _prices(prices)
     if out is not None:
         _make_ready(out)

@@ -87,6 +87,11 @@ class Judge:
         limit = self.target.max_blocking
         return limit is not None and limit < COUNTABLE and not self.trials.memoryless
 
+    def refuted(self, answer: Performance) -> bool:
+        """Is the limit broken even at the near end of the interval?"""
+        ends = [each.interval or (each.value, each.value) for each in _both(answer)]
+        return not self.target.kept(*(low for low, _ in ends))
+
     def evaluate(self, policy: Policy) -> Performance:
         """Return a policy's performance: exactly, or from as many jobs as the limit needs."""
         own = self.trials
@@ -137,7 +142,9 @@ class Judge:
             judged = list(zip(finalists, answers, strict=True))
         # Several finalists are the best of many tables: what lies between them was looked at.
         chosen = len(judged) > 1 and any(self._kept(answer) for _, answer in judged)
-        if self.target.limit is not None and not chosen and not self.blind:
+        # What cannot be counted is left where it is, unless enough was counted to refuse it.
+        movable = not self.blind or self.refuted(judged[0][1])
+        if self.target.limit is not None and not chosen and movable:
             judged += self._moved(*judged[0], self.target.limit, slope)
         sure = [entry for entry in judged if self._kept(entry[1])]
         knob, answer = min(sure or judged, key=lambda entry: self.target.merit_of(entry[1]))
@@ -199,7 +206,11 @@ class Judge:
 
     def _kept(self, answer: Performance) -> bool:
         """Is the limit kept at the far end of the interval?"""
-        return self.target.kept(_far_end(answer.blocking), _far_end(answer.mean_execution_time))
+        return self.target.kept(*map(_far_end, _both(answer)))
+
+
+def _both(answer: Performance) -> tuple[Estimate, Estimate]:
+    return answer.blocking, answer.mean_execution_time
 
 
 def _far_end(estimate: Estimate) -> float:

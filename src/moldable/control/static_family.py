@@ -54,8 +54,13 @@ def best_static(trials: Trials, judge: Judge) -> Static | None:
     def best(low: float, high: float, number: int) -> float | None:
         loads = np.linspace(low, high, LOADS)
         figures = np.array(trials.measure([build(load) for load in loads.tolist()], number))
-        at = aim.along(loads, figures[:, 0], figures[:, 1])
-        return None if at is None else at[0]
+        blocking, time = figures.T
+        at = aim.along(loads, blocking, time)
+        if at is None or aim.max_blocking is None:
+            return None if at is None else at[0]
+        # On few servers a load further on may be faster still.
+        kept = np.where(blocking <= aim.max_blocking, time, np.inf)
+        return float(loads[kept.argmin()]) if kept.min() < at[1] else at[0]
 
     small = SMALL * least / math.sqrt(servers)
     wide = best(least, most, COARSE)
@@ -68,7 +73,8 @@ def best_static(trials: Trials, judge: Judge) -> Static | None:
         try:
             knob, slope = turned_down(trials, knob, STRIDE * small, SEARCHED, target.max_blocking)
         except ControlError:
-            return None
+            # The narrowest jobs may keep what cannot be followed.
+            knob = Knob(most, build, small)
     knob, answer, sure = judge.settle([knob], slope)
     return Static(min(max(knob.value, least), most), answer) if sure else None
 
@@ -82,7 +88,7 @@ def optimal_shares(workload: Workload, servers: int) -> GreedyP | None:
 
 
 def design_loads(trials: Trials, count: int) -> Floats:
-    """Return loads to design for: from half the true one to the most that can be carried."""
+    """Return loads to design for, up to the most that can be carried."""
     workload, servers = trials.workload, trials.servers
     load = sum(job_class.offered for job_class in workload.classes) / servers
     needed = sum(
@@ -90,4 +96,5 @@ def design_loads(trials: Trials, count: int) -> Floats:
         for job_class in workload.classes
         for curve in [job_class.speedup.up_to(servers)]
     )
-    return np.linspace(0.5 * load, load * servers / needed * (1.0 - 1e-9), count)
+    most = load * servers / needed * (1.0 - 1e-9)
+    return np.linspace(0.5 * min(load, most), most, count)

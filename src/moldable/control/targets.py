@@ -104,8 +104,8 @@ class Target:
             over = math.log(max(blocking, 1e-300) / self.max_blocking)
             return time if over <= 0.0 else HOPELESS * (1.0 + over)
         if self.max_time is not None:
-            over = time / self.max_time
-            return blocking if over <= 1.0 else HOPELESS * min(over, FARTHEST)
+            over = float(time) / self.max_time if time < FARTHEST * self.max_time else FARTHEST
+            return blocking if over <= 1.0 else HOPELESS * over
         return self.cost(blocking, time)
 
     def merit_of(self, answer: Performance) -> float:

@@ -9,6 +9,7 @@ from typing import Final, final
 from moldable.arrivals import Poisson
 from moldable.chain.exact import stationary_law
 from moldable.chain.pool import predicted_states
+from moldable.evaluation import QUICK
 from moldable.policies.greedy import GreedyP
 from moldable.policies.policy_table import Policy
 from moldable.policies.price import PricePolicy
@@ -33,6 +34,7 @@ class Trials:
 
     Attributes:
         exact: whether every figure is exact.
+        solvable: whether single policies can be judged exactly.
         jobs: in each replication of the first round; the noise of n servers lasts n times as long.
         unit: the mean size.
         memoryless: whether counts of running jobs form a chain that can be followed.
@@ -45,6 +47,7 @@ class Trials:
         self.memoryless = all(c.size.phases is not None for c in workload.classes)
         states = predicted_states(system)
         self.exact = states is not None and states <= EXACT_STATES
+        self.solvable = states is not None and states <= QUICK
         self.jobs = min(max(JOBS_PER_SERVER * servers, FEWEST_JOBS), MOST_JOBS)
 
     def measure(self, policies: Sequence[Policy], number: int) -> list[Pair]:

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Final
 
 from moldable.chain.states import MOST_STATES
-from moldable.control.judge import SLOPE_ROUND, Judge, Knob
-from moldable.control.search import LOWEST_Q, Search
+from moldable.control.judge import Judge, Knob
+from moldable.control.rare import price_knob, rarest_within_time, within_rare_blocking
+from moldable.control.search import Search
 from moldable.control.static_family import Static, best_static, optimal_shares
 from moldable.control.steps import Say, silent
-from moldable.control.tail import turned_down
-from moldable.control.targets import HOPELESS, SEARCHED, Target
-from moldable.control.trials import FEW_SERVERS, Pair, Trials, priced
+from moldable.control.targets import HOPELESS, Target
+from moldable.control.trials import FEW_SERVERS, Trials
 from moldable.control.tuned import Tuned
 from moldable.control.yardstick import (
     AT_ONCE,
@@ -42,20 +42,12 @@ FINALISTS: Final = 3
 """Tables that are judged."""
 TAILS: Final = (math.inf, 2.0)
 """The exponential's, and the one tried beside it if long tails are allowed: of 1 to 8 the best."""
-SHIFT: Final = 0.05
-"""By how many square roots of n a price is shifted, in servers, to see what q0 does."""
-STRIDE: Final = 0.3
-"""The same, to see how a tail goes on."""
-FARTHEST: Final = 100.0
-"""Values of q0 beyond which no price changes a decision."""
 WORTH_A_WAIT: Final = 300_000
 """States of a programme, some seconds long, that says whether any policy keeps a limit."""
 NO_OPTIMUM: Final = (
     f"the true optimum is not known here: it needs exponential sizes and at most {MOST_STATES:,} "
     f"states, and figures that numbers can tell apart"
 )
-BINDING: Final = 0.3
-"""Share of its limit that blocking reaches where the limit matters."""
 
 
 def tune(
@@ -127,23 +119,23 @@ def _settled(
     trials, target = judge.trials, judge.target
     system = trials.workload, trials.servers
     say("looking for the least possible blocking")
-    impossible = _impossible(*system, target, AT_ONCE)
+    impossible = _impossible(*system, target)
     if impossible:
         raise ControlError(impossible)
     found, refused = [], ""
     for tail in tails:
         step = say if math.isinf(tail) else partial(_say_with, say, tail)
         try:
-            finalists, slope = candidates(trials, target, step, tail)
+            rounds = candidates(trials, target, step, tail)
         except ControlError as error:
             refused = refused or str(error)
             continue
         step("judging the best prices")
-        found.append(judge.settle(finalists, slope))
+        found += [judge.settle(finalists, slope) for finalists, slope in rounds]
     if not found:
         raise _unreached(*system, target, refused)
     knob, answer, certified = min(found, key=lambda one: (not one[2], target.merit_of(one[1])))
-    if target.merit_of(answer) >= HOPELESS and not judge.blind:
+    if target.merit_of(answer) >= HOPELESS and (not judge.blind or judge.refuted(answer)):
         raise _unreached(*system, target, _nearest(target, answer))
     return knob, answer, certified
 
@@ -154,40 +146,30 @@ def _say_with(say: Say, tail: float, step: str) -> None:
 
 def candidates(
     trials: Trials, target: Target, say: Say = silent, tail: float = math.inf
-) -> tuple[list[Knob[PricePolicy]], float | None]:
-    """Return the likeliest prices, and the slope of blocking there if it was followed."""
+) -> list[tuple[list[Knob[PricePolicy]], float | None]]:
+    """Return the likeliest prices, those to be settled together in one list.
+
+    Beside each list is the slope of blocking there, if it was followed.
+    """
     rare, aim = target.rare and not trials.exact, target if trials.exact else target.countable()
     measure, key = partial(trials.prices, tail=tail), partial(trials.price_table, tail=tail)
     search = Search(measure, aim, key, say)
     pair = search.run(math.sqrt(trials.servers), repeat=not trials.exact)
-    if rare and target.max_blocking is not None:
+    if rare:
         say("following blocking down its tail")
-        knob, slope = _rare(trials, pair, tail, target.max_blocking)
-        return [knob], slope
+        found = within_rare_blocking(trials, pair, tail, target)
+        # To settle one takes long, unless it is exact.
+        return [([knob], slope) for knob, slope in found[: FINALISTS if trials.solvable else 1]]
+    if target.max_time is not None:
+        rarest = rarest_within_time(trials, pair, tail, target)
+        if rarest is not None:
+            return [([rarest], None)]
     if trials.servers > FEW_SERVERS:
-        return [_knob(pair, tail, trials.servers)], None
+        return [([price_knob(pair, tail, trials.servers)], None)]
     say("measuring the best prices again")
     search.polish(*pair, POLISHED)
     finalists = search.best_tried(FINALISTS, LOOKS)
-    return [_knob(each, tail, trials.servers) for each in finalists], None
-
-
-def _rare(trials: Trials, pair: Pair, tail: float, limit: float) -> tuple[Knob[PricePolicy], float]:
-    """Go on from a price whose blocking can be counted to one whose blocking is too rare."""
-    root = math.sqrt(trials.servers)
-    if trials.prices([pair], SLOPE_ROUND, tail)[0][0] < BINDING * SEARCHED:
-        pair = LOWEST_Q, root  # anything reaches what can be counted: begin with the widest jobs
-    knob = _knob(pair, tail, trials.servers)
-    return turned_down(trials, knob, STRIDE * root / pair[1], SEARCHED, limit)
-
-
-def _knob(pair: Pair, tail: float, servers: int) -> Knob[PricePolicy]:
-    q0, ell = pair
-
-    def build(q0: float) -> PricePolicy:
-        return priced(min(max(q0, -FARTHEST), FARTHEST), ell, tail)
-
-    return Knob(q0, build, SHIFT * math.sqrt(servers) / ell)
+    return [([price_knob(each, tail, trials.servers) for each in finalists], None)]
 
 
 def _doubts(
@@ -224,22 +206,15 @@ def _doubts(
 
 def _unreached(workload: Workload, servers: int, target: Target, why: str) -> ControlError:
     """Say why a limit was not reached, and whether any policy could."""
-    if target.max_time is not None:
-        say_no = _too_fast(workload, servers, target.max_time)
+    if target.max_time is None:
+        least = least_possible_blocking(workload, servers, WORTH_A_WAIT)
     else:
-        say_no = _impossible(workload, servers, target, WORTH_A_WAIT)
-    return ControlError(say_no or why)
-
-
-def _too_fast(workload: Workload, servers: int, max_time: float) -> str | None:
-    """Say that no policy at all is that fast, if a programme shows it."""
-    least = least_possible_time(workload, servers, WORTH_A_WAIT)
-    if least is None or max_time >= least:
-        return None
-    return (
-        f"max_time={max_time:g} cannot be reached: the least mean execution time of any policy on "
-        f"{servers} servers is {least:.4g}; allow more"
-    )
+        least = least_possible_time(workload, servers, WORTH_A_WAIT)
+    if least is None or target.limit is None:
+        return ControlError(why)
+    if target.limit < least:
+        return ControlError(_hopeless(servers, target, least))
+    return ControlError(f"{why}; policies outside it go down to {least:.6g}")
 
 
 def _nearest(target: Target, answer: Performance) -> str:
@@ -249,17 +224,36 @@ def _nearest(target: Target, answer: Performance) -> str:
         if target.max_blocking is not None
         else f"max_time={target.max_time:g}"
     )
-    return f"{asked} was not reached in this family; the nearest found: {nearest}"
+    return (
+        f"{asked} was not reached in this family; allow more, or add servers; the nearest found: "
+        f"{nearest}"
+    )
 
 
-def _impossible(workload: Workload, servers: int, target: Target, states: int) -> str | None:
-    """Say that no policy at all keeps the limit, if a programme of so many states shows it."""
+def _impossible(workload: Workload, servers: int, target: Target) -> str | None:
+    """Say that no policy at all keeps the limit, if a programme shows it at once."""
     if target.max_blocking is None:
         return None
-    least = least_possible_blocking(workload, servers, states)
+    least = least_possible_blocking(workload, servers, AT_ONCE)
     if least is None or target.max_blocking >= least:
         return None
+    return _hopeless(servers, target, least)
+
+
+def _hopeless(servers: int, target: Target, least: float) -> str:
+    told = f"of any policy on {servers} servers is {rounded_up(least)}; allow"
+    if target.max_time is not None:
+        return (
+            f"max_time={target.max_time:g} cannot be reached: the least mean execution time {told} "
+            f"that much"
+        )
     return (
-        f"max_blocking={target.max_blocking:g} cannot be reached: the least blocking of any "
-        f"policy on {servers} servers is {least:.4g}; allow more, or add servers"
+        f"max_blocking={target.max_blocking:g} cannot be reached: the least blocking {told} that "
+        f"much, or add servers"
     )
+
+
+def rounded_up(figure: float) -> str:
+    """Return four digits of a least value that is still reached."""
+    digit = 10.0 ** (math.floor(math.log10(figure)) - 3)
+    return f"{math.ceil(figure / digit) * digit:.4g}"

@@ -12,7 +12,7 @@ from typing import final
 
 from moldable.checks import number, whole
 from moldable.errors import PolicyError
-from moldable.policies.class_entries import entry_of, refuse_other_classes
+from moldable.policies.class_entries import entry_of, refuse_other_classes, refuse_unknown_width
 from moldable.policies.policy_table import Policy, PolicyTable
 from moldable.reservation import reserve
 from moldable.workload import JobClass, Workload
@@ -43,8 +43,11 @@ class GreedyP(Policy):
         return min(max(self.decide(job_class, servers)), servers)
 
     def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
-        """Tabulate the policy; every class it names must be there."""
+        """Tabulate the policy; every class and width it names must be there."""
         refuse_other_classes(workload, self.shares, self.name)
+        for job_class in workload.classes:
+            for width in self.decide(job_class, 0):
+                refuse_unknown_width(self.name, job_class, width)
         return super().tabulate(workload, pools)
 
     @property
