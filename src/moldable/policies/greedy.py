@@ -43,11 +43,13 @@ class GreedyP(Policy):
         return min(max(self.decide(job_class, servers)), servers)
 
     def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
-        """Tabulate the policy; every class and width it names must be there."""
+        """Tabulate the policy; every class it names must be there, and able to use its wishes."""
         refuse_other_classes(workload, self.shares, self.name)
         for job_class in workload.classes:
-            for width in self.decide(job_class, 0):
-                refuse_unknown_width(self.name, job_class, width)
+            # Between two allowed widths a wish shrinks to the lower; beyond all it is a slip.
+            widest = max(self.decide(job_class, 0))
+            if widest > job_class.speedup.widths[-1]:
+                refuse_unknown_width(self.name, job_class, widest)
         return super().tabulate(workload, pools)
 
     @property
