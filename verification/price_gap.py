@@ -106,11 +106,15 @@ def experiments() -> Iterator[Verdict]:
     yield Verdict("NEMO, long tail: worst", bent["long tail"].worst(*PRICES), 0.03)
     rows = gaps(*_one(SUBLINEAR, 0.8, 64), wider=True)
     _add_each(_by_shape(), "sub-linear, load 0.8, n = 64", rows)
-    yield from _of_several(concave)
+    yield from _of_several()
 
 
-def _of_several(concave: Table) -> Iterator[Verdict]:
-    """Add two and three classes, on as many servers as the programme can take."""
+def _of_several() -> Iterator[Verdict]:
+    """Judge two and three classes, on as many servers as the programme can take.
+
+    The same is asked of them as of single classes, but their medians are above it; so is that of
+    the best tables of thresholds found, which is printed to show what a price cannot mend.
+    """
     tables = _by_shape()
     names, *systems = zip(*_several(), strict=True)
     with ThreadPoolExecutor(2) as pool:
@@ -118,13 +122,11 @@ def _of_several(concave: Table) -> Iterator[Verdict]:
         for name, servers, rows in zip(names, systems[1], found, strict=True):
             _add_each(tables, f"{name}, n = {servers}", rows)
     for shape in SHAPES[:2]:
-        table, which = tables[shape], f"several classes, {shape}: worst"
-        yield Verdict(f"{which} at prices from 4", table.worst(*PRICES[1:]), 1e-2)
-        yield Verdict(f"{which} at price 2", table.worst(2.0), 3e-2)
-    medians = " / ".join(f"{100 * table.median():.2f}" for table in tables.values())
-    print(f"  several classes by themselves, medians of the {' / '.join(SHAPES)}: {medians} %")
-    concave.rows |= tables["exponential"].rows
-    yield Verdict("concave, one class or several: median gap", concave.median(), 2e-3)
+        table, which = tables[shape], f"several classes, {shape}"
+        yield Verdict(f"{which}: median gap", table.median(), 2e-3)
+        yield Verdict(f"{which}: worst at prices from 4", table.worst(*PRICES[1:]), 1e-2)
+        yield Verdict(f"{which}: worst at price 2", table.worst(2.0), 3e-2)
+    print(f"  several classes, any thresholds: median {100 * tables[SHAPES[2]].median():.2f} %")
 
 
 def _by_shape() -> dict[str, Table]:
