@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from moldable import Deterministic, JobClass, PricePolicy, SpeedUp, Workload, evaluate, greedy_p
-from moldable.control.judge import WASTE, Judge, Knob
+from moldable.control.judge import WASTE, Judge
+from moldable.control.knob import Knob
 from moldable.control.static_family import best_static
 from moldable.control.targets import Target
 from moldable.control.trials import Trials

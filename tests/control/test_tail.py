@@ -15,7 +15,7 @@ from moldable import (
     Workload,
     evaluate,
 )
-from moldable.control.judge import Knob
+from moldable.control.knob import Knob
 from moldable.control.tail import strode, turned_down
 from moldable.control.trials import Trials
 

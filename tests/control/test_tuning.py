@@ -291,7 +291,7 @@ def test_rare_blocking_without_an_exact_chain_is_certified_by_descents():
     assert tuned.certified
 
 
-def test_rare_blocking_of_sizes_without_phases_is_never_certified():
+def test_blocking_too_rare_to_count_of_sizes_without_phases_is_not_certified():
     workload = Workload((JobClass("jobs", 60.0, CURVE, size=Deterministic()),))
     tuned = tune(workload, 100, max_blocking=2e-8, precision=0.05, seed=1)
     assert not tuned.certified

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar, final
+from typing import Final, TypeVar, final
 
 from moldable.arrivals import Poisson
+from moldable.control.knob import Knob
 from moldable.control.targets import Target
 from moldable.control.trials import Trials
 from moldable.control.way import Way
@@ -45,31 +46,6 @@ LARGEST_STEP: Final = 10.0
 """In small changes of the knob, at first."""
 MOST_STEPS: Final = 100
 SLOPE_ROUND: Final = 5
-
-
-@final
-@dataclass(frozen=True)
-class Knob(Generic[P]):
-    """A policy and the number that trades its blocking for time.
-
-    Attributes:
-        value: of the number.
-        build: the policy it makes.
-        small: a change of it that is small, but shows.
-    """
-
-    value: float
-    build: Callable[[float], P]
-    small: float
-
-    @property
-    def policy(self) -> P:
-        """What it makes now."""
-        return self.build(self.value)
-
-    def turned(self, step: float) -> Knob[P]:
-        """Return the knob at another value."""
-        return dataclasses.replace(self, value=self.value + step)
 
 
 @final

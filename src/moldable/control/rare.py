@@ -12,36 +12,23 @@ from typing import Final
 
 import numpy as np
 
-from moldable.control.judge import SLOPE_ROUND, Knob
+from moldable.control.judge import SLOPE_ROUND
+from moldable.control.knob import Knob, price_knob
 from moldable.control.search import HIGHEST_Q, LOWEST_Q
 from moldable.control.tail import turned_down
 from moldable.control.targets import SEARCHED, Target
-from moldable.control.trials import FEW_SERVERS, Pair, Trials, priced
+from moldable.control.trials import FEW_SERVERS, Pair, Trials
 from moldable.errors import ControlError
 from moldable.policies.price import PricePolicy
 from moldable.simulation.descents import rare_blocking
 
-SHIFT: Final = 0.05
-"""By how many square roots of n a price is shifted, in servers, to see what q0 does."""
 STRIDE: Final = 0.3
-"""The same, to see how a tail goes on."""
-FARTHEST: Final = 100.0
-"""Values of q0 beyond which no price changes a decision."""
+"""By how many square roots of n a price is shifted, in servers, to see how a tail goes on."""
 BINDING: Final = 0.3
 """Share of its limit that blocking reaches where the limit matters."""
 STRETCHES: Final = (0.3, 0.5, 0.8, 1.3)
 """Values of ell that are tried beside the one found, in square roots of n."""
 Q0: Final = np.linspace(LOWEST_Q, HIGHEST_Q, 37)
-
-
-def price_knob(pair: Pair, tail: float, servers: int) -> Knob[PricePolicy]:
-    """Return a price whose q0 can be turned."""
-    q0, ell = pair
-
-    def build(q0: float) -> PricePolicy:
-        return priced(min(max(q0, -FARTHEST), FARTHEST), ell, tail)
-
-    return Knob(q0, build, SHIFT * math.sqrt(servers) / ell)
 
 
 def within_rare_blocking(

@@ -8,7 +8,8 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable.control.judge import Judge, Knob
+from moldable.control.judge import Judge
+from moldable.control.knob import Knob
 from moldable.control.tail import turned_down
 from moldable.control.targets import SEARCHED
 from moldable.control.trials import Trials

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from moldable.control.judge import Knob
+from moldable.control.knob import Knob
 from moldable.control.trials import Trials
 from moldable.errors import ControlError
 from moldable.policies.policy_table import Policy

@@ -13,8 +13,9 @@ from functools import partial
 from typing import Final
 
 from moldable.chain.states import MOST_STATES
-from moldable.control.judge import Judge, Knob
-from moldable.control.rare import price_knob, rarest_within_time, within_rare_blocking
+from moldable.control.judge import Judge
+from moldable.control.knob import Knob, price_knob
+from moldable.control.rare import rarest_within_time, within_rare_blocking
 from moldable.control.search import Search
 from moldable.control.static_family import Static, best_static, optimal_shares
 from moldable.control.steps import Say, silent
