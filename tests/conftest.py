@@ -12,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
+LONGEST = 300.0
+"""Seconds that a command may take, on however slow a machine, before it is taken to hang."""
 
 settings.register_profile(
     "moldable",
@@ -40,7 +42,13 @@ def run():
         command = [str(Path(sys.executable).with_name("moldable")), *arguments]
         environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
         return subprocess.run(
-            command, capture_output=True, text=True, cwd=cwd, env=environment, check=False
+            command,
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            env=environment,
+            timeout=LONGEST,
+            check=False,
         )
 
     return run_command
