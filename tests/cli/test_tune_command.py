@@ -122,7 +122,14 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_work(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("tune", *SMALL), "exactly one"),
+        (
+            ("tune", *SMALL),
+            "exactly one of --max-blocking, --blocked-job-price, --max-time; got none",
+        ),
+        (
+            ("tune", *SMALL, "--max-blocking", "0.1", "--max-time", "3"),
+            "got --max-blocking and --max-time",
+        ),
         (("tune", *SMALL, "--max-blocking", "1.5"), "between 0 and 1"),
         (("tune", *SMALL, "--max-blocking", "1e-6"), "the least blocking of any policy"),
         (("tradeoff", *SMALL, "--prices", "2,many"), "not a list of numbers"),

@@ -19,11 +19,14 @@ from moldable.cli.system import (
     any_workload,
     with_size,
 )
+from moldable.errors import InputError
 
 if TYPE_CHECKING:
     from moldable.control.tuned import Tuned
     from moldable.policies.decisions import Decisions
     from moldable.workload import Workload
+
+TARGETS = ("--max-blocking", "--blocked-job-price", "--max-time")
 
 
 def tune(
@@ -83,6 +86,7 @@ def tune(
     """
     from moldable.control.tuning import tune as run
 
+    _refuse_none_or_several(max_blocking, blocked_job_price, max_time)
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)
     system = with_size(system, size)
@@ -110,6 +114,15 @@ def tune(
         from moldable.reporting.tuning_text import show_tuned
 
         show_tuned(output.console(), answer, decided)
+
+
+def _refuse_none_or_several(*values: float | None) -> None:
+    """Say it in the words of the command line."""
+    given = [name for name, value in zip(TARGETS, values, strict=True) if value is not None]
+    if len(given) != 1:
+        raise InputError(
+            f"give exactly one of {', '.join(TARGETS)}; got {' and '.join(given) or 'none'}"
+        )
 
 
 def _beside(answer: Tuned, workload: Workload, servers: int) -> tuple[Decisions, ...]:
