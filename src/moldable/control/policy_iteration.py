@@ -84,7 +84,7 @@ def best_policy(
             values -= values[0]
             lower = max((least - noise) / total, 0.0)
             return BestPolicy(decisions, target, values, lower, (most + noise) / total, done)
-        cost = _cost_rates(decisions, times, blocked, arrivals)
+        cost = cost_rates(decisions, times, blocked, arrivals)
         values += 0.5 * (least + most) - values[0]
         accuracy = min(COARSE, max(FINE, 0.1 * tolerance * most / (most - least)))
         policy_values(values, cost, *lines, problem.rates, arrivals, target, accuracy, STEPS)
@@ -109,7 +109,8 @@ def _finest(problem: ControlProblem) -> float:
     return ROUNDING * (fastest + float(problem.arrivals.sum()))
 
 
-def _cost_rates(decisions: Decisions, times: Floats, blocked: Floats, arrivals: Floats) -> Floats:
+def cost_rates(decisions: Decisions, times: Floats, blocked: Floats, arrivals: Floats) -> Floats:
+    """Return what arrivals cost per unit of time in each state."""
     cost = np.zeros(decisions.shape[1])
     for chosen, price, rate in zip(decisions, blocked, arrivals, strict=True):
         # The last entry stands for -1, a blocked job.

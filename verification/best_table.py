@@ -1,0 +1,162 @@
+"""What is the best that a table can do which sees only a part of the state?
+
+Such a table decides alike in all states of one *cell*. Policy iteration finds a good one: value the
+present table, add up for each cell what each width would cost, weighted by how often its states are
+met, and let each cell choose the best. Where no cell changes any more, no small change is better.
+With a cell for each state this is the way to the best of all policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moldable import Policy
+from moldable.control.policy_iteration import STEPS, BestPolicy, cost_rates
+from moldable.control.policy_law import granted, policy_law
+from moldable.control.problem import ControlProblem
+from moldable.hull import Floats, Ints
+from moldable.kernels.value_iteration import policy_values
+
+ROUNDS = 20
+ACCURACY = 1e-8
+"""Share of the residual of the values that each round leaves."""
+ROUNDING = 1e-10
+"""Share of the cost that is no gain."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a table sees: the cell of each state, and the idle servers of each cell."""
+
+    cells: Ints
+    idle: Ints
+
+
+def idle_only(problem: ControlProblem) -> Sight:
+    """See how many servers are idle."""
+    return Sight(problem.idle(), np.arange(problem.servers + 1))
+
+
+def idle_and(problem: ControlProblem, seen: Ints) -> Sight:
+    """See how many are idle, and another whole number."""
+    values = int(seen.max()) + 1
+    return Sight(problem.idle() * values + seen, np.repeat(np.arange(problem.servers + 1), values))
+
+
+def granted_widths(policy: Policy, problem: ControlProblem) -> dict[str, list[int]]:
+    """Return the width that a policy which draws none at random wishes for, by idle servers."""
+    return {
+        job_class.name: [max(policy.decide(job_class, z)) for z in range(problem.servers + 1)]
+        for job_class in problem.workload.classes
+    }
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All tables for one price of a blocked job, in mean sizes.
+
+    A table holds the kind granted to each class (row) in each cell; -1 where none fits.
+    """
+
+    problem: ControlProblem
+    price: float
+
+    def of(self, widths: Mapping[str, Sequence[int]]) -> Ints:
+        """Return the table that grants each class these widths at 0, 1, ... idle servers.
+
+        Where one does not fit it grants the next narrower that does.
+        """
+        problem = self.problem
+        table = np.full((len(problem.workload.classes), problem.servers + 1), -1)
+        for j, job_class in enumerate(problem.workload.classes):
+            for idle, width in enumerate(widths[job_class.name]):
+                fitting = [kind for kind in self._kinds(j) if problem.widths[kind] <= idle]
+                narrower = [kind for kind in fitting if problem.widths[kind] <= width]
+                table[j, idle] = (narrower or fitting[:1] or [-1])[-1]
+        return table
+
+    def best(self, sight: Sight, table: Ints) -> tuple[Ints, float]:
+        """Return the best table that this one leads to, and its cost per arrival."""
+        law, cost = self._law(table[:, sight.cells])
+        values = np.zeros(self.problem.states)
+        for _ in range(ROUNDS):
+            self._value(table[:, sight.cells], cost, values)
+            changes = self._changes(sight, table, law, values)
+            # All at once may be too much: then only those that promise most.
+            while changes[0].size:
+                changed = table.copy()
+                changed[changes[0], changes[1]] = changes[2]
+                law, lower = self._law(changed[:, sight.cells])
+                if lower < cost * (1.0 - ROUNDING):
+                    table, cost = changed, lower
+                    break
+                changes = changes[:, : changes[0].size // 2]
+            else:
+                break
+        return table, cost
+
+    def _law(self, decisions: Ints) -> tuple[Floats, float]:
+        """Return how often each state is met, and the cost per arrival."""
+        problem = self.problem
+        law = policy_law(problem, self._policy(decisions))
+        chances = granted(problem, decisions.astype(np.int8), law)
+        cost = chances[:, :-1] @ problem.times + chances[:, -1] * self._blocked
+        return law, float(problem.arrivals @ cost / problem.arrivals.sum())
+
+    def _value(self, decisions: Ints, cost: float, values: Floats) -> None:
+        """Make the values those of this policy."""
+        problem, policy = self.problem, self._policy(decisions)
+        rates = cost_rates(policy.decisions, problem.times, self._blocked, problem.arrivals)
+        values += cost * problem.arrivals.sum() - values[0]
+        lines = (problem.start, problem.counts, problem.before)
+        flows = (problem.rates, problem.arrivals, policy.target)
+        policy_values(values, rates, *lines, *flows, ACCURACY, STEPS)
+
+    def _changes(self, sight: Sight, table: Ints, law: Floats, values: Floats) -> Ints:
+        """Return classes, cells and the kinds they should have, a row each, most gain first."""
+        problem, found, gains = self.problem, [], []
+        for j, row in enumerate(table):
+            costs = np.full((problem.widths.size, sight.idle.size), np.inf)
+            for kind in self._kinds(j):
+                after = law * (problem.times[kind] + values[self._moves[kind]] - values)
+                total = np.bincount(sight.cells, after, sight.idle.size)
+                costs[kind] = np.where(sight.idle >= problem.widths[kind], total, np.inf)
+            cells = np.flatnonzero(row >= 0)
+            best = costs[:, cells].argmin(axis=0)
+            gain = problem.arrivals[j] * (costs[row[cells], cells] - costs[best, cells])
+            better = gain > 0.0
+            found.append(np.array((np.full(cells.size, j), cells, best))[:, better])
+            gains.append(gain[better])
+        return np.concatenate(found, axis=1)[:, np.argsort(-np.concatenate(gains))]
+
+    def _policy(self, decisions: Ints) -> BestPolicy:
+        states = np.arange(self.problem.states)
+        moved = [np.where(row < 0, states, self._moves[row, states]) for row in decisions]
+        chosen, target = decisions.astype(np.int8), np.array(moved, dtype=np.int32)
+        return BestPolicy(chosen, target, np.empty(0), 0.0, np.inf, 0)
+
+    def _kinds(self, job_class: int) -> Ints:
+        return np.flatnonzero(self.problem.owner == job_class)
+
+    @cached_property
+    def _blocked(self) -> Floats:
+        charge = self.price * self.problem.mean_size
+        return np.full(len(self.problem.workload.classes), charge)
+
+    @cached_property
+    def _moves(self) -> NDArray[np.int32]:
+        """The state that a new job of each kind (row) leads to; the state itself if none fits."""
+        problem, states = self.problem, np.arange(self.problem.states)
+        length = np.diff(problem.start)
+        place = states - np.repeat(problem.start[:-1], length)
+        moves = np.empty((problem.widths.size, problem.states), dtype=np.int32)
+        moves[0] = np.where(place + 1 < np.repeat(length, length), states + 1, states)
+        for k in range(1, problem.widths.size):
+            first, room = (np.repeat(x[k - 1], length) for x in (problem.after, problem.room))
+            moves[k] = np.where(place < room, first + place, states)
+        return moves

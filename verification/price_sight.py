@@ -1,0 +1,102 @@
+"""What must a policy see besides idle servers, to be nearly the best of all?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from moldable import JobClass, Policy, Workload, stationary_law
+from moldable.control.optimal_control import OptimalControl, optimal_control
+from moldable.hull import Floats
+from verification.best_table import Sight, Tables, idle_and, idle_only
+from verification.price_gap import NEMO, SUBLINEAR, three_classes, two_classes
+from verification.verdict import Verdict
+
+PRICES = (4.0, 16.0)
+STEPS = 60
+"""Into which the rate at which servers come free is cut."""
+SYSTEMS = {
+    "sub-linear, load 0.8": (Workload.single(SUBLINEAR, 0.8, 64), 64),
+    "NEMO, super-linear, load 0.8": (Workload.single(NEMO, 0.8, 64), 64),
+    "two classes": (two_classes(36), 36),
+    "three classes": (three_classes(28), 28),
+}
+
+
+def gaps(optimum: OptimalControl) -> Floats:
+    """Return how much more than the optimum the best tables found cost.
+
+    They see the idle servers; these and the number of running jobs; these and the servers that
+    come free per unit of time.
+    """
+    problem, price = optimum.problem, optimum.price
+    tables = Tables(problem, price)
+    start = tables.of(optimum.widths_by_idle)
+    table, cost = tables.best(idle_only(problem), start)
+    jobs = problem.jobs()
+    freed = np.tensordot(problem.rates * problem.widths, jobs, 1)
+    steps = np.minimum(freed / freed.max() * STEPS, STEPS - 1).astype(np.int64)
+    costs = [cost]
+    for seen in (jobs.sum(axis=0), steps):
+        sight = idle_and(problem, seen)
+        costs.append(tables.best(sight, table[:, sight.idle])[1])
+    return np.array(costs) / optimum.cost - 1.0 + optimum.gap
+
+
+@dataclass(frozen=True)
+class Listed(Policy):
+    """A width for every number of idle servers, from 0."""
+
+    widths: tuple[int, ...]
+
+    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
+        """Look it up."""
+        return {self.widths[idle]: 1.0}
+
+
+def difference_to_trial() -> float:
+    """Return by how much the best of all tables of six servers, each tried, is better."""
+    servers, price = 6, 8.0
+    workload = Workload.single(SUBLINEAR, 0.8, servers)
+    optimum = optimal_control(workload, servers, price)
+    tables = Tables(optimum.problem, price)
+    _, cost = tables.best(idle_only(optimum.problem), tables.of(optimum.widths_by_idle))
+    least = np.inf
+    widest = int(SUBLINEAR.widths[-1])
+    for widths in product(*(range(1, min(idle, widest) + 1) for idle in range(1, servers + 1))):
+        answer = stationary_law(workload, servers, Listed((1, *widths))).performance()
+        blocked, time = answer.blocking.value, answer.mean_execution_time.value
+        least = min(least, (1.0 - blocked) * time + price * optimum.problem.mean_size * blocked)
+    return abs(cost / least - 1.0)
+
+
+def difference_to_optimum() -> float:
+    """Return by how much a table that sees every state misses the best of all policies."""
+    optimum = optimal_control(two_classes(12), 12, 8.0, tolerance=1e-10)
+    problem, tables = optimum.problem, Tables(optimum.problem, optimum.price)
+    everything = Sight(np.arange(problem.states), problem.idle())
+    narrow = tables.of({job_class.name: [1] * 13 for job_class in problem.workload.classes})
+    _, cost = tables.best(everything, narrow[:, everything.idle])
+    return abs(cost / optimum.cost - 1.0)
+
+
+def experiments() -> Iterator[Verdict]:
+    """Check the search, print what each sight leaves, and judge the servers coming free."""
+    yield Verdict("best table of six servers, against all 600", difference_to_trial(), 1e-9)
+    yield Verdict("a table that sees every state, to the optimum", difference_to_optimum(), 1e-9)
+    ratios, left = [], []
+    for name, (workload, servers) in SYSTEMS.items():
+        for price in PRICES:
+            idle, jobs, free = gaps(optimal_control(workload, servers, price, tolerance=1e-7))
+            print(
+                f"  | {name}, n = {servers}, price {price:g} | {100 * idle:.3f} | "
+                f"{100 * jobs:.3f} | {100 * free:.3f} |",
+                flush=True,
+            )
+            left.append(free)
+            ratios.append(free / idle)
+    yield Verdict("idle servers and those coming free: worst gap to the optimum", max(left), 1e-3)
+    yield Verdict("the same as a share of the gap of idle servers alone: worst", max(ratios), 0.5)
