@@ -156,7 +156,7 @@ def test_whatever_listens_but_is_no_scheduler_is_refused_in_time(run, greeting):
                 with contextlib.suppress(OSError):
                     client.recv(1)  # until the other side hangs up
 
-        listening = threading.Thread(target=answer)
+        listening = threading.Thread(target=answer, daemon=True)
         listening.start()
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
         began = time.monotonic()

@@ -1,0 +1,34 @@
+"""Systems that several tests simulate, and what they compare."""
+
+from __future__ import annotations
+
+from scipy.stats import semicircular
+
+from moldable import FromScipy, JobClass, Lognormal, Pareto, Poisson, SpeedUp, Workload
+from moldable.simulation.plan import MAIN, Plan
+from moldable.system import build_system
+
+PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+CHAIN = Workload.single(PAPER, 0.8, 40)
+RING = Workload((JobClass("jobs", 32.0, PAPER, size=Lognormal(1.0)),))
+# The quantiles of the second law are in pieces, for no grid is fine enough for them.
+TWO = Workload(
+    (
+        JobClass("a", 20.0, PAPER, size=Pareto(1.5)),
+        JobClass("b", 12.0, PAPER, size=FromScipy(semicircular(loc=1.0))),
+    )
+)
+
+
+def numbers(answer):
+    """All of an answer that does not depend on the machine or the moment."""
+    answer = answer.to_dict()
+    for changing in ("arrivals_per_second", "provenance"):
+        del answer[changing]
+    return answer
+
+
+def plan_of(workload, servers, start, jobs=1, batches=1):
+    """A plan with one unit of time of warm-up."""
+    system = build_system(workload, servers, None, Poisson())
+    return Plan(system, start, 1.0, jobs=jobs, batches=batches, finished=False, seed=4, stream=MAIN)

@@ -1,0 +1,104 @@
+"""How long a run must forget its start, and what is said if it could not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from moldable import (
+    JobClass,
+    Pareto,
+    SpeedUp,
+    Workload,
+    simulate,
+)
+from moldable.simulation.plan import Tallies
+from moldable.simulation.warmup import choose_warmup, mser
+from naive.erlang import erlang_b
+from simulation.systems import CHAIN, PAPER, numbers, plan_of
+
+
+def test_the_warm_up_grows_with_the_distance_of_the_start():
+    n = 500
+    workload = Workload.single(PAPER, 0.8, n)
+    empty = simulate(workload, n, start="empty", seed=1, jobs=50_000)
+    near = simulate(workload, n, seed=1, jobs=50_000)
+    assert empty.warmup > near.warmup
+    assert 0.5 < empty.warmup < 15
+    given = simulate(workload, n, start={3: 100, 4: 40}, seed=1, jobs=50_000, warmup=2.0)
+    assert given.start == "given"
+    assert given.warmup == 2.0
+    exact = simulate(Workload.single(SpeedUp.linear(5), 0.8, n), n, seed=1, jobs=1000)
+    assert exact.warmup == 0
+
+
+class Relaxing:
+    """Pilots of a system that forgets its start at a given pace, and how long they were."""
+
+    def __init__(self, forgets):
+        self.forgets, self.spans = forgets, []
+
+    def __call__(self, plan, replications):
+        tallies = Tallies.empty(plan, replications)
+        tallies.time[:] = plan.jobs / plan.system.workload.arrival_rate
+        age = np.cumsum(tallies.time, axis=0) / self.forgets
+        noise = np.random.default_rng(1).normal(0, 0.01, age.shape)
+        tallies.mean_jobs[..., 0] = 1.0 - np.exp(-age) + noise
+        self.spans.append(float(tallies.time[:, 0].sum()))
+        return tallies
+
+
+@pytest.mark.parametrize(("forgets", "pilots", "settles"), [(1, 1, 1), (2.5, 2, 1), (100, 3, 0)])
+def test_a_pilot_that_does_not_settle_is_made_longer(forgets, pilots, settles):
+    plan = plan_of(CHAIN, 40, "empty")
+    slowest = plan.system.kind_scale.max()
+    run = Relaxing(forgets * slowest)
+    warmup, unsettled = choose_warmup(plan, run)
+    assert np.diff(np.log2(run.spans)) == pytest.approx([1] * (pilots - 1), abs=0.1)
+    assert unsettled == (None if settles else pytest.approx(run.spans[-1]))
+    assert warmup > (2 * forgets * slowest if settles else run.spans[-1] / 3)
+
+
+def test_pilots_are_not_made_longer_than_arrivals_allow():
+    plan = plan_of(Workload.single(PAPER, 0.8, 400_000), 400_000, "empty")
+    run = Relaxing(30.0)
+    _, unsettled = choose_warmup(plan, run)
+    assert run.spans == [pytest.approx(unsettled)]
+
+
+def test_a_warm_up_that_may_be_too_short_is_said_to_be():
+    # From an empty start, the busy servers approach equilibrium as slowly as t to the power -0.2.
+    workload = Workload((JobClass("a", 5000.0, SpeedUp([1]), size=Pareto(1.2)),))
+    options = {"start": "empty", "jobs": 500, "replications": 4, "seed": 1}
+    answer = simulate(workload, 10_000, threads=1, **options)
+    assert any("the pilot did not settle within" in warning for warning in answer.warnings)
+    assert numbers(simulate(workload, 10_000, threads=2, **options)) == numbers(answer)
+    told = simulate(workload, 10_000, warmup=5, **options)
+    assert not any("pilot" in warning for warning in told.warnings)
+
+
+def test_mser_cuts_a_transient_and_nothing_else():
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 0.1, 200)
+    assert mser(noise) <= 20
+    transient = noise + 5 * np.exp(-np.arange(200) / 10)
+    assert 20 <= mser(transient) <= 70
+
+
+def test_without_equilibrium_the_identities_fail_aloud():
+    n = 2000
+    workload = Workload.single(PAPER, 0.8, n)
+    hurried = simulate(workload, n, start={1: 10}, warmup=0.0, jobs=3000, replications=40, seed=1)
+    assert any("not in equilibrium" in warning for warning in hurried.warnings)
+
+
+def test_slow_classes_get_the_warm_up_they_need():
+    classes = (
+        JobClass("a", 3.0, SpeedUp([1])),
+        JobClass("b", 0.003, SpeedUp([1]), mean_size=1000.0),
+    )
+    answer = simulate(Workload(classes), 7, start="empty", jobs=3000, replications=200, seed=1)
+    mean_size = (3.0 + 3.0) / 3.003
+    assert answer.warmup * mean_size >= 6000
+    exact = erlang_b(6.0, 7)
+    assert abs(answer.blocking.value - exact) < 2 * answer.blocking.half_width
