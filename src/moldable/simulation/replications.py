@@ -127,9 +127,11 @@ class _Work:
     def here(self, workers: int) -> Finished:
         """Run on threads of this process; an interruption is heeded within a slice."""
         pool = ThreadPoolExecutor(workers)
+        numbers: dict[Future[Tallies], int] = {}
         try:
-            numbers = {pool.submit(self._run, number): number for number in range(len(self.chunks))}
-            pending: set[Future[Tallies]] = set(numbers)
+            for number in range(len(self.chunks)):
+                numbers[pool.submit(self._run, number)] = number
+            pending = set(numbers)
             while pending:
                 ready, pending = wait(pending, MOMENT, FIRST_COMPLETED)
                 for future in ready:
@@ -137,10 +139,12 @@ class _Work:
                     self.shares[numbers[future]] = 1.0
                 self._tell()
         except KeyboardInterrupt:
+            self._end(pool)
+            # It may have come between the end of a chunk and its being taken.
+            self.done = [future.result() for future in numbers if _succeeded(future)]
             return self._finished("")
         finally:
-            self.stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+            self._end(pool)
         return self._finished()
 
     def elsewhere(self, executor: Executor) -> Finished:
@@ -190,9 +194,17 @@ class _Work:
             done = sum(s * len(c) for s, c in zip(self.shares, self.chunks, strict=True))
             self.progress(done, sum(map(len, self.chunks)))
 
+    def _end(self, pool: Executor) -> None:
+        self.stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
     def _finished(self, reason: str | None = None, repeated: int = 0) -> Finished:
         tallies = joined(self.done) if self.done else None
         return Finished(tallies, reason is not None, reason or "", repeated)
+
+
+def _succeeded(future: Future[Tallies]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 class _StoppedError(Exception):
