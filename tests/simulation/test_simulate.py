@@ -24,10 +24,24 @@ from moldable import (
 )
 from moldable.count_model import chain_model
 from moldable.errors import MoldableError
-from moldable.simulation.chain_run import kernel_arguments
+from moldable.simulation.chain_run import kernel_arguments, run_chain
+from moldable.simulation.ring_run import run_ring
 from moldable.system import build_system
 from naive.erlang import erlang_b
-from simulation.systems import CHAIN, PAPER, RING
+from simulation.systems import CHAIN, PAPER, RING, plan_of
+
+
+@pytest.mark.parametrize("run", [run_chain, run_ring])
+@pytest.mark.parametrize("sharing", ["pool", "reserved"])
+def test_progress_never_falls_and_ends_at_the_whole(run, sharing):
+    classes = (JobClass("a", 16.0, PAPER), JobClass("b", 16.0, PAPER))
+    plan = plan_of(Workload(classes, sharing=sharing), 40, "empty", jobs=20_000, batches=3)
+    told: list[float] = []
+    run(plan, tuple(range(40)), told.append)
+    assert len(told) > 3
+    assert told == sorted(told)
+    assert 0.0 < told[0] < 0.5
+    assert told[-1] == 1.0
 
 
 def test_an_interrupted_run_says_what_it_is():

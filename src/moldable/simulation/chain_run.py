@@ -42,8 +42,13 @@ def run_chain(plan: Plan, replications: tuple[int, ...], report: Report | None =
     tallies.time[:] = window
     seconds = 0.0
     for j, alone in enumerate(parts):
+
+        def tell(share: float, finished: int = j) -> None:
+            if report is not None:
+                report((finished + share) / len(parts))
+
         own = dataclasses.replace(plan, system=alone)
-        part = _run_pool(own, replications, window, j, report)
+        part = _run_pool(own, replications, window, j, tell)
         kinds = plan.system.kind_class == j
         tallies.arrived[..., j], tallies.blocked[..., j] = (
             part.arrived[..., 0],
@@ -64,7 +69,7 @@ def _run_pool(
         raise SimulationError("the chain kernel needs exponential or phase-type sizes")
     most = LANE_SETS[-1]
     groups = [replications[i : i + most] for i in range(0, len(replications), most)]
-    clock = _Clock(model, window, plan.warmup, report)
+    clock = _Clock(model, window, plan, len(groups), report)
     return joined([_run_lanes(plan, model, group, part, clock) for group in groups])
 
 
@@ -78,22 +83,25 @@ class _Clock:
     """How a window is cut into blocks of ticks, and blocks into slices between two words."""
 
     def __init__(
-        self, model: ChainModel, window: float, warmup: float, report: Report | None
+        self, model: ChainModel, window: float, plan: Plan, groups: int, report: Report | None
     ) -> None:
         total = window * model.total_rate
         self.ticks = max(1, min(TICKS, math.floor(total / FEWEST)))
         self.blocks = max(1, round(total / self.ticks))
-        self.warm = math.ceil(warmup * model.total_rate / self.ticks)
+        self.warm = math.ceil(plan.warmup * model.total_rate / self.ticks)
         self.time = self.blocks * self.ticks / model.total_rate
+        self.past, self.all = 0, groups * (self.warm + plan.batches * self.blocks)
         self.report = report
 
     def slices(self, blocks: int) -> Iterator[int]:
-        """Cut blocks into runs of a fraction of a second, telling how far it is after each."""
-        size = max(1, SLICE // self.ticks)
-        for begin in range(0, blocks, size):
-            yield min(size, blocks - begin)
+        """Cut blocks into runs of a fraction of a second, telling how far all is after each."""
+        most = max(1, SLICE // self.ticks)
+        for begin in range(0, blocks, most):
+            size = min(most, blocks - begin)
+            yield size
+            self.past += size
             if self.report is not None:
-                self.report(min(1.0, (begin + size) / blocks))
+                self.report(self.past / self.all)
 
 
 def _run_lanes(
