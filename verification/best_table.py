@@ -2,8 +2,8 @@
 
 Such a table decides alike in all states of one *cell*. Policy iteration finds a good one: value the
 present table, add up for each cell what each width would cost, weighted by how often its states are
-met, and let each cell choose the best. Where no cell changes any more, no small change is better.
-With a cell for each state this is the way to the best of all policies.
+met, and let each cell choose the best. Where that ends depends on where it begins; with a cell for
+each state this is the way to the best of all policies.
 """
 
 from __future__ import annotations

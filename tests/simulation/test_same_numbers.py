@@ -151,3 +151,31 @@ def test_executors_that_refuse_work_lose_nothing():
         simulate(RING, 40, executor=Refusing(), **options).blocking
         == simulate(RING, 40, **options).blocking
     )
+
+
+class AtOnce(Executor):
+    """Has run a chunk before it is asked for its answer."""
+
+    def submit(self, function, /, *arguments, **keywords):
+        future = Future()
+        future.set_result(function(*arguments, **keywords))
+        return future
+
+
+def test_an_interrupt_keeps_what_has_ended_elsewhere():
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    answer = simulate(RING, 40, jobs=200, replications=40, seed=1, executor=AtOnce(), progress=stop)
+    assert answer.provenance["replications"] == 40
+    assert not any("interrupted" in warning for warning in answer.warnings)
+
+
+def test_progress_of_lost_chunks_ends_at_the_whole():
+    told = []
+    simulate(
+        CHAIN, 40, jobs=500, replications=40, seed=1, executor=Flaky(),
+        progress=lambda done, planned: told.append(done / planned),
+    )  # fmt: skip
+    assert told == sorted(told)
+    assert told[-1] == 1.0

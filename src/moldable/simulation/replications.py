@@ -7,18 +7,13 @@ number of workers nor the chunks change a digit. Chunks of a lost worker are run
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    as_completed,
-    wait,
-)
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Final, final
 
 from moldable.count_model import chain_model
@@ -120,28 +115,28 @@ class _Work:
         progress: Callable[[float, int], None] | None,
     ) -> None:
         self.plan, self.runner, self.chunks, self.progress = plan, RUNNERS[kernel], chunks, progress
-        self.done: list[Tallies] = []
+        self.results: list[Tallies | None] = [None] * len(chunks)
         self.shares = [0.0] * len(chunks)
         self.stop = threading.Event()
 
     def here(self, workers: int) -> Finished:
         """Run on threads of this process; an interruption is heeded within a slice."""
         pool = ThreadPoolExecutor(workers)
-        numbers: dict[Future[Tallies], int] = {}
+        # An interrupt inside `concurrent.futures.wait` would keep locks that threads need to end.
+        ended: SimpleQueue[Exception | None] = SimpleQueue()
         try:
             for number in range(len(self.chunks)):
-                numbers[pool.submit(self._run, number)] = number
-            pending = set(numbers)
-            while pending:
-                ready, pending = wait(pending, MOMENT, FIRST_COMPLETED)
-                for future in ready:
-                    self.done.append(future.result())
-                    self.shares[numbers[future]] = 1.0
+                pool.submit(self._run_into, ended, number)
+            left = len(self.chunks)
+            while left:
+                with contextlib.suppress(Empty):
+                    error = ended.get(timeout=MOMENT)
+                    if error is not None:
+                        raise error
+                    left -= 1
                 self._tell()
         except KeyboardInterrupt:
             self._end(pool)
-            # It may have come between the end of a chunk and its being taken.
-            self.done = [future.result() for future in numbers if _succeeded(future)]
             return self._finished("")
         finally:
             self._end(pool)
@@ -151,20 +146,25 @@ class _Work:
         """Run on any executor; what is lost there is run here."""
         lost: list[int] = []
         waiting: dict[Future[Tallies], int] = {}
+        ended: SimpleQueue[Future[Tallies]] = SimpleQueue()
         try:
             for number, chunk in enumerate(self.chunks):
                 try:
                     waiting[executor.submit(self.runner, self.plan, chunk)] = number
                 except Exception:  # noqa: BLE001 - a broken executor takes no more work
                     lost.append(number)
-            for future in as_completed(waiting):
+            for future in waiting:
+                future.add_done_callback(ended.put)
+            for _ in waiting:
+                future = ended.get()
                 self._take(future, waiting[future], lost)
             for number in lost:
-                self.done.append(self._run(number))
+                self._keep(number, self._run(number))
                 self._tell()
         except KeyboardInterrupt:
-            for future in waiting:
-                future.cancel()
+            for future, number in waiting.items():
+                if not future.cancel() and _succeeded(future):
+                    self._keep(number, future.result())
             return self._finished("")
         except (MemoryError, OSError) as error:
             return self._finished(str(error) or type(error).__name__)
@@ -172,14 +172,25 @@ class _Work:
 
     def _take(self, future: Future[Tallies], number: int, lost: list[int]) -> None:
         try:
-            self.done.append(future.result())
+            self._keep(number, future.result())
         except MoldableError:
             raise
         except Exception:  # noqa: BLE001 - any failure of a worker: run its chunk here
             lost.append(number)
             return
-        self.shares[number] = 1.0
         self._tell()
+
+    def _keep(self, number: int, tallies: Tallies) -> None:
+        self.results[number], self.shares[number] = tallies, 1.0
+
+    def _run_into(self, ended: SimpleQueue[Exception | None], number: int) -> None:
+        """Keep what a chunk gives before its end is told, so that no interrupt can lose it."""
+        try:
+            self._keep(number, self._run(number))
+        except Exception as error:  # noqa: BLE001 - raised again where it is heard of
+            ended.put(error)
+        else:
+            ended.put(None)
 
     def _run(self, number: int) -> Tallies:
         return self.runner(self.plan, self.chunks[number], lambda share: self._heed(number, share))
@@ -199,8 +210,10 @@ class _Work:
         pool.shutdown(wait=True, cancel_futures=True)
 
     def _finished(self, reason: str | None = None, repeated: int = 0) -> Finished:
-        tallies = joined(self.done) if self.done else None
-        return Finished(tallies, reason is not None, reason or "", repeated)
+        done = [tallies for tallies in self.results if tallies is not None]
+        missing = len(done) < len(self.results)
+        interrupted = reason is not None and missing
+        return Finished(joined(done) if done else None, interrupted, reason or "", repeated)
 
 
 def _succeeded(future: Future[Tallies]) -> bool:

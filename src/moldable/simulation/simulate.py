@@ -144,6 +144,7 @@ def compile_kernel(plan: Plan, kernel: str, chunk: tuple[int, ...]) -> None:
     patience = threading.Timer(
         PATIENCE, LOG.info, ["compiling for this kind of system; it is kept on disk for next time"]
     )
+    patience.daemon = True  # an interrupt while it is called off must not keep the process
     patience.start()
     try:
         RUNNERS[kernel](tiny, chunk)
