@@ -125,8 +125,8 @@ def experiments() -> Iterator[Verdict]:
 def _of_several() -> Iterator[Verdict]:
     """Judge two and three classes, on as many servers as the programme can take.
 
-    Every table by idle servers loses more there than on single curves, whatever it is made from
-    (`price_sight` shows why). So medians are told, and what is judged is the price's part of them.
+    The same is asked of them as of single curves, but their medians are above it; so is that of the
+    best tables by idle servers found, whatever they are made from (`price_sight` shows why).
     """
     tables = _by_shape()
     names, *systems = zip(*_several(), strict=True)
@@ -134,14 +134,14 @@ def _of_several() -> Iterator[Verdict]:
         found = pool.map(partial(gaps, wider=True), *systems)
         for name, servers, rows in zip(names, systems[1], found, strict=True):
             _add_each(tables, f"{name}, n = {servers}", rows)
-    for shape, table in tables.items():
-        print(f"  several classes, {shape}: median gap {100 * table.median():.2f} %", flush=True)
     for shape in SHAPES[:2]:
         table, which = tables[shape], f"several classes, {shape}"
+        yield Verdict(f"{which}: median gap", table.median(), 2e-3)
         above = _median_above(table, tables[SHAPES[2]])
         yield Verdict(f"{which}: median above the best table found", above, 5e-4)
         yield Verdict(f"{which}: worst gap at prices from 4", table.worst(*PRICES[1:]), 1e-2)
         yield Verdict(f"{which}: worst gap at price 2", table.worst(2.0), 3e-2)
+    print(f"  several classes, any table: median {100 * tables[SHAPES[2]].median():.2f} %")
 
 
 def _median_above(table: Table, floor: Table) -> float:
