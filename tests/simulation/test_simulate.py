@@ -68,6 +68,22 @@ def test_precision_is_reached_or_said_not_to_be():
     assert "max_jobs=50000 was reached before the precision 0.0001" in loose.warnings
 
 
+def test_progress_goes_on_from_round_to_round():
+    told: list[tuple[float, int]] = []
+    answer = simulate(
+        CHAIN,
+        40,
+        jobs=1000,
+        precision=0.005,
+        seed=1,
+        progress=lambda *told_now: told.append(told_now),
+    )
+    done, planned = zip(*told, strict=True)
+    assert len(set(planned)) > 1
+    assert list(done) == sorted(done)
+    assert done[-1] == planned[-1] == answer.provenance["replications"]
+
+
 def test_no_blocked_job_is_not_no_blocking():
     n = 1000
     answer = simulate(Workload.single(SpeedUp.linear(5), 0.6, n), n, jobs=100_000, seed=1)

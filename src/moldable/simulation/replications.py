@@ -202,8 +202,9 @@ class _Work:
 
     def _tell(self) -> None:
         if self.progress is not None:
+            earlier = self.chunks[0][0]  # replications of earlier rounds
             done = sum(s * len(c) for s, c in zip(self.shares, self.chunks, strict=True))
-            self.progress(done, sum(map(len, self.chunks)))
+            self.progress(earlier + done, earlier + sum(map(len, self.chunks)))
 
     def _end(self, pool: Executor) -> None:
         self.stop.set()
