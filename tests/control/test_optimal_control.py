@@ -10,6 +10,7 @@ import math
 import numpy as np
 import pytest
 
+from control.systems import SUBLINEAR, SYSTEMS, TWO_CLASSES
 from moldable import (
     Deterministic,
     JobClass,
@@ -20,29 +21,9 @@ from moldable import (
     erlang_b,
     evaluate,
 )
-from moldable.control.constrained import least_blocking, least_time
 from moldable.control.optimal_control import optimal_control
-from moldable.control.time_limit import least_blocking_within
-from moldable.control.tradeoff import tradeoff
 from naive.optimal_control import NaiveControl
 from naive.random_systems import random_workload
-
-SUBLINEAR = SpeedUp((1.0, 1.8, 2.5, 3.0, 3.4))
-TWO_CLASSES = Workload(
-    (
-        JobClass("wide", 0.9, SpeedUp({2: 1.9, 3: 2.2, 5: 4.0}), mean_size=2.0),
-        JobClass("narrow", 2.0, SpeedUp({1: 1.0, 3: 3.3})),
-    )
-)
-SYSTEMS = {
-    "sub-linear": (Workload.single(SUBLINEAR, 0.8, 10), 10),
-    "linear": (Workload.single(SpeedUp.linear(4), 0.9, 9), 9),
-    "super-linear": (Workload.single(SpeedUp((1.0, 2.4, 3.9, 4.8)), 1.0, 9), 9),
-    "gaps": (Workload.single(SpeedUp({1: 1.0, 3: 2.0, 4: 3.6}), 0.8, 10), 10),
-    "dips": (Workload.single(SpeedUp((1.0, 1.9, 1.5, 2.7)), 0.7, 10), 10),
-    "no width 1": (Workload.single(SpeedUp({2: 1.5, 3: 2.0}), 0.5, 10), 10),
-    "two classes": (TWO_CLASSES, 8),
-}
 
 
 @pytest.mark.parametrize("price", [0.0, 0.5, 2.0, 16.0])
@@ -202,123 +183,6 @@ def test_a_start_at_another_price_does_not_change_the_answer():
     assert warm.iterations <= cold.iterations
 
 
-def test_blocking_falls_and_cost_rises_with_the_price():
-    curve = tradeoff(Workload.single(SUBLINEAR, 0.8, 20), 20, tolerance=1e-9)
-    prices, losses, times, costs = (
-        np.array([getattr(control, name) for control in curve.controls])
-        for name in ("price", "blocking", "accepted_time", "cost")
-    )
-    assert (np.diff(prices) > 0).all()
-    assert (np.diff(losses) <= 1e-9).all()
-    assert (np.diff(times) >= -1e-9).all()
-    # The least cost is concave in the price, and blocking is its slope.
-    slopes = np.diff(costs) / np.diff(prices)
-    assert (slopes <= losses[:-1] + 1e-8).all()
-    assert (slopes >= losses[1:] - 1e-8).all()
-
-
-def test_threads_do_not_change_the_curve():
-    workload = Workload.single(SUBLINEAR, 0.8, 15)
-    one, two = (tradeoff(workload, 15, threads=threads).to_dict() for threads in (1, 2))
-    assert one == two
-    json.dumps(one)
-
-
-def test_the_curve_is_read_between_its_points():
-    curve = tradeoff(Workload.single(SUBLINEAR, 0.8, 15), 15, (4.0, 2.0, 2.0))
-    cheap, dear = curve.controls
-    assert "2 prices" in repr(curve)
-    assert curve.mean_time_at(dear.blocking) == pytest.approx(dear.mean_execution_time)
-    halfway = 0.5 * (cheap.blocking + dear.blocking)
-    expected = 0.5 * (cheap.accepted_time + dear.accepted_time) / (1 - halfway)
-    assert curve.mean_time_at(halfway) == pytest.approx(expected)
-    with pytest.raises(MoldableError, match="outside this curve"):
-        curve.mean_time_at(0.9)
-
-
-@pytest.mark.parametrize("system", ["sub-linear", "super-linear", "dips", "two classes"])
-def test_the_least_blocking_is_that_of_the_linear_programme(system):
-    workload, servers = SYSTEMS[system]
-    found = least_blocking(workload, servers)
-    expected = NaiveControl(workload, servers).least_cost(math.inf, only_blocking=True)
-    assert found.blocking == pytest.approx(expected, rel=1e-6)
-    assert found.cost == found.blocking
-    assert found.to_dict()["price"] is None
-
-
-def test_one_server_each_is_not_always_the_least_blocking():
-    workload, servers = SYSTEMS["super-linear"]
-    narrow = evaluate(workload, servers, Table([1] * 10), method="chain").blocking.value
-    assert least_blocking(workload, servers).blocking < 0.9 * narrow
-
-
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
-@pytest.mark.parametrize("system", ["sub-linear", "gaps", "two classes"])
-def test_least_time_is_between_its_bound_and_every_priced_policy(system, share):
-    workload, servers = SYSTEMS[system]
-    curve = tradeoff(workload, servers, (0.7, 1.0, 2.0, 4.0, 32.0))
-    low, high = curve.controls[-1].blocking, curve.controls[0].blocking
-    allowed = low + share * (high - low)
-    found = least_time(workload, servers, allowed)
-    assert found.blocking == pytest.approx(allowed, rel=1e-12)
-    assert found.gap <= 1e-6
-    assert found.lower_bound <= found.mean_execution_time <= curve.mean_time_at(allowed) + 1e-9
-    assert sum(found.shares) == pytest.approx(1.0)
-    # The price is a multiplier: no mixture costs less than the best policy at it.
-    charge = found.price * found.policies[0].problem.mean_size
-    cost = found.mean_execution_time * (1 - found.blocking) + charge * found.blocking
-    best = optimal_control(workload, servers, found.price)
-    assert cost == pytest.approx(best.cost, rel=2e-6)
-    json.dumps(found.to_dict())
-
-
-def test_least_time_follows_one_policy_where_the_limit_does_not_bind():
-    workload = Workload.single(SUBLINEAR, 0.5, 10)
-    found = least_time(workload, 10, 0.9)
-    assert found.shares == (1.0,)
-    assert found.blocking < 0.9
-    # Nothing is faster than the widest width for every job that is not blocked.
-    assert found.mean_execution_time == pytest.approx(1 / 3.4, rel=1e-6)
-    assert "shares=(1.0,)" in repr(found)
-
-
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
-@pytest.mark.parametrize("system", ["sub-linear", "gaps", "super-linear", "two classes"])
-def test_the_least_blocking_within_a_time_is_that_of_the_linear_programme(system, share):
-    workload, servers = SYSTEMS[system]
-    safe = least_blocking(workload, servers)
-    fast = least_time(workload, servers, 0.999)
-    slowest = safe.mean_execution_time
-    max_time = fast.mean_execution_time * (1 - share) + slowest * share
-    found = least_blocking_within(workload, servers, max_time)
-    naive = NaiveControl(workload, servers)
-    expected = naive.least_cost(math.inf, only_blocking=True, max_time=max_time)
-    assert found.blocking == pytest.approx(expected, rel=1e-5)
-    assert found.lower_bound <= expected * (1 + 1e-7)
-    assert found.mean_execution_time == pytest.approx(max_time, rel=1e-9)
-    assert found.gap <= 1e-6
-
-
-def test_time_beyond_what_the_least_blocking_takes_is_left_over():
-    workload, servers = SYSTEMS["sub-linear"]
-    safe = least_blocking(workload, servers)
-    found = least_blocking_within(workload, servers, 2 * safe.mean_execution_time)
-    assert found.blocking == pytest.approx(safe.blocking, rel=1e-6)
-    assert found.mean_execution_time < 2 * safe.mean_execution_time
-
-
-def test_a_time_that_no_policy_keeps_names_the_least():
-    with pytest.raises(MoldableError, match=r"0\.1 cannot be reached .* is 0\.294118; allow"):
-        least_blocking_within(Workload.single(SUBLINEAR, 0.5, 10), 10, 0.1)
-
-
-def test_unreachable_blocking_names_the_least():
-    workload = Workload.single(SUBLINEAR, 0.8, 10)
-    least = least_blocking(workload, 10).blocking
-    with pytest.raises(MoldableError, match=rf"0\.001 cannot be reached .* {least:.4g}"):
-        least_time(workload, 10, 0.001)
-
-
 def test_known_optimum_of_30_servers():
     found = optimal_control(Workload.single(SUBLINEAR, 0.8, 30), 30, 4.0)
     assert found.states == 5326
@@ -359,12 +223,7 @@ def test_a_start_of_another_system_is_refused():
         optimal_control(Workload.single(SUBLINEAR, 0.8, 11), 11, 2.0, start=start)
 
 
-def test_other_bad_requests_are_refused():
-    workload = Workload.single(SUBLINEAR, 0.8, 10)
-    with pytest.raises(MoldableError, match="no price was given"):
-        tradeoff(workload, 10, ())
-    with pytest.raises(MoldableError, match="max_blocking=1 must lie between 0 and 1"):
-        least_time(workload, 10, 1)
+def test_more_widths_than_can_be_told_apart_are_refused():
     wide = SpeedUp(dict.fromkeys(range(151, 290), 1.5))
     with pytest.raises(MoldableError, match="more than 127"):
         optimal_control(Workload.single(wide, 0.001, 300), 300, 1.0)

@@ -1,0 +1,22 @@
+"""Systems small enough for the linear programme over all policies."""
+
+from __future__ import annotations
+
+from moldable import JobClass, SpeedUp, Workload
+
+SUBLINEAR = SpeedUp((1.0, 1.8, 2.5, 3.0, 3.4))
+TWO_CLASSES = Workload(
+    (
+        JobClass("wide", 0.9, SpeedUp({2: 1.9, 3: 2.2, 5: 4.0}), mean_size=2.0),
+        JobClass("narrow", 2.0, SpeedUp({1: 1.0, 3: 3.3})),
+    )
+)
+SYSTEMS = {
+    "sub-linear": (Workload.single(SUBLINEAR, 0.8, 10), 10),
+    "linear": (Workload.single(SpeedUp.linear(4), 0.9, 9), 9),
+    "super-linear": (Workload.single(SpeedUp((1.0, 2.4, 3.9, 4.8)), 1.0, 9), 9),
+    "gaps": (Workload.single(SpeedUp({1: 1.0, 3: 2.0, 4: 3.6}), 0.8, 10), 10),
+    "dips": (Workload.single(SpeedUp((1.0, 1.9, 1.5, 2.7)), 0.7, 10), 10),
+    "no width 1": (Workload.single(SpeedUp({2: 1.5, 3: 2.0}), 0.5, 10), 10),
+    "two classes": (TWO_CLASSES, 8),
+}
