@@ -1,0 +1,62 @@
+"""What cannot be simulated is refused, with a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from moldable import ArrivalTimes, GreedyP, JobClass, MarkovModulated, SpeedUp, Workload, simulate
+from moldable.errors import MoldableError
+from simulation.systems import CHAIN
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"jobs": 0}, "jobs=0"),
+        ({"jobs": float("nan")}, "jobs=nan"),
+        ({"replications": 2.0}, "replications=2.0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"start": None}, "start None is unknown"),
+        ({"policy": "greedy"}, "is not a policy"),
+        ({"policy": GreedyP({"jobs": {}})}, "no width for class 'jobs'"),
+        ({"replications": -1}, "replications=-1"),
+        ({"max_jobs": 0}, "max_jobs=0"),
+        ({"threads": 0}, "threads=0"),
+        ({"warmup": -1}, "warmup=-1"),
+        ({"precision": 2}, "precision=2"),
+        ({"start": "full"}, "start 'full' is unknown"),
+        ({"start": {9: 1}}, "never have width 9"),
+        ({"start": {3: 100}}, "need 300 servers"),
+        ({"start": {3: -1}}, "-1 jobs of width 3"),
+        ({"start": {("x", 3): 1}}, "unknown class 'x'"),
+        ({"estimator": "realized"}, "did you mean 'realised'"),
+        ({"arrivals": ArrivalTimes([0.0], classes=[3])}, "has class 3"),
+    ],
+)
+def test_impossible_requests_are_refused(options, message):
+    with pytest.raises(MoldableError, match=message):
+        simulate(CHAIN, 40, **options)
+
+
+def test_classes_that_can_never_run_are_refused():
+    workload = Workload((JobClass("wide", 1.0, SpeedUp({8: 6.0})),))
+    with pytest.raises(MoldableError, match="class 'wide': its narrowest width is 8"):
+        simulate(workload, 4)
+    with pytest.raises(MoldableError, match="servers 0 must be at least 1"):
+        simulate(workload, 0)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: ArrivalTimes([]),
+        lambda: ArrivalTimes([2.0, 1.0]),
+        lambda: ArrivalTimes([1.0], classes=[0, 1]),
+        lambda: MarkovModulated((1.0,), ((0.0,),)),
+        lambda: MarkovModulated((1.0, 2.0), ((0, 1.0), (0, 0))),
+        lambda: MarkovModulated((-1.0, 2.0), ((0, 1.0), (1.0, 0))),
+    ],
+)
+def test_impossible_arrivals_are_refused(build):
+    with pytest.raises(MoldableError):
+        build()
