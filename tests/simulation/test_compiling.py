@@ -1,0 +1,41 @@
+"""Whoever has to wait for a kernel is told why; whoever has not, hears nothing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from moldable.simulation import simulate
+from simulation.systems import CHAIN, plan_of
+
+KERNEL = "count-chain"
+
+
+@pytest.mark.parametrize(("patience", "waits"), [(0.01, True), (600.0, False)])
+def test_compiling_is_announced_if_it_takes_longer_than_patience(
+    monkeypatch, caplog, patience, waits
+):
+    told, heard = [], threading.Event()
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.append(record.getMessage())
+            heard.set()
+
+    def slow(*_):
+        """Compile until somebody is told."""
+        assert not waits or heard.wait(60)
+
+    monkeypatch.setattr(simulate, "PATIENCE", patience)
+    monkeypatch.setitem(simulate.RUNNERS, KERNEL, slow)
+    caplog.set_level(logging.INFO, simulate.LOG.name)
+    listener = Listener()
+    simulate.LOG.addHandler(listener)
+    try:
+        simulate.compile_kernel(plan_of(CHAIN, 40, "empty"), KERNEL, (0,))
+    finally:
+        simulate.LOG.removeHandler(listener)
+    said = "compiling for this kind of system; it is kept on disk for next time"
+    assert told == ([said] if waits else [])
