@@ -8,11 +8,12 @@ import math
 import pytest
 
 from control.systems import SUBLINEAR, SYSTEMS
-from moldable import FixedWidth, MoldableError, Workload, evaluate
+from moldable import FixedWidth, MoldableError, SpeedUp, Workload, evaluate
 from moldable.control.constrained import least_blocking, least_time
 from moldable.control.optimal_control import optimal_control
 from moldable.control.time_limit import least_blocking_within
 from moldable.control.tradeoff import tradeoff
+from naive.erlang import erlang_b
 from naive.optimal_control import NaiveControl
 
 
@@ -102,3 +103,10 @@ def test_unreachable_blocking_names_the_least():
 def test_a_limit_that_is_none_is_refused():
     with pytest.raises(MoldableError, match="max_blocking=1 must lie between 0 and 1"):
         least_time(Workload.single(SUBLINEAR, 0.8, 10), 10, 1)
+
+
+def test_nothing_more_is_blocked_where_that_saves_no_time():
+    """All widths are as fast, so every policy has the same time and the narrowest blocks least."""
+    found = least_time(Workload.single(SpeedUp([1, 1, 1]), 0.8, 12), 12, 0.3)
+    assert found.mean_execution_time == pytest.approx(1.0)
+    assert found.blocking == pytest.approx(erlang_b(9.6, 12), rel=1e-9)

@@ -18,7 +18,7 @@ from typing import Any, final
 
 from moldable.checks import number
 from moldable.control.optimal_control import TOLERANCE, OptimalControl, solve
-from moldable.control.pricing import SOLUTIONS, Pricing, mixture, same
+from moldable.control.pricing import SAME, SOLUTIONS, Pricing, mixture, same
 from moldable.control.problem import control_problem
 from moldable.errors import ChainError, InfeasibleError
 from moldable.workload import Workload
@@ -157,6 +157,9 @@ class _Search:
         )
 
     def _mixed(self, safe: OptimalControl, fast: OptimalControl) -> LeastTime:
+        """Block as much as is allowed, unless that saves no time."""
+        if safe.mean_execution_time <= fast.mean_execution_time * (1.0 + SAME):
+            return self._answer((safe,), (1.0,), safe.price)
         share = (self.allowed - safe.blocking) / (fast.blocking - safe.blocking)
         price = self.pricing.slope(safe, fast)
         return self._answer((fast, safe), (share, 1.0 - share), price)
