@@ -9,6 +9,7 @@ import pytest
 
 from control.systems import SUBLINEAR
 from moldable import MoldableError, Workload
+from moldable.control.constrained import least_time
 from moldable.control.tradeoff import tradeoff
 
 
@@ -44,6 +45,28 @@ def test_the_curve_is_read_between_its_points():
     assert curve.mean_time_at(halfway) == pytest.approx(expected)
     with pytest.raises(MoldableError, match="outside this curve"):
         curve.mean_time_at(0.9)
+
+
+def test_the_edge_lies_between_no_policy_and_every_mixture():
+    """The least time itself is found by another search, of prices in between."""
+    workload = Workload.single(SUBLINEAR, 0.8, 15)
+    curve = tradeoff(workload, 15, (2.0, 16.0), tolerance=1e-9)
+    edge = curve.edge(9)
+    for control in curve.controls:
+        reached = (control.blocking, pytest.approx(control.mean_execution_time))
+        assert reached in edge
+    gaps = []
+    for blocking, least in edge[1:-1]:
+        found = least_time(workload, 15, blocking).mean_execution_time
+        assert least * (1 - 1e-6) <= found <= curve.mean_time_at(blocking) * (1 + 1e-6)
+        gaps.append(curve.mean_time_at(blocking) / least - 1)
+    assert max(gaps) > 1e-3  # there is something between the two
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_threads_are_whole_numbers_from_1(threads):
+    with pytest.raises(MoldableError, match="must be a whole number from 1"):
+        tradeoff(Workload.single(SUBLINEAR, 0.8, 10), 10, [4.0], threads=threads)
 
 
 def test_a_curve_needs_a_price():

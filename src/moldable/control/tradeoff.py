@@ -19,6 +19,7 @@ from moldable.control.optimal_control import TOLERANCE, OptimalControl, checked_
 from moldable.control.problem import ControlProblem, control_problem
 from moldable.errors import ChainError
 from moldable.hull import Floats
+from moldable.simulation.simulate import check_seed_and_threads
 from moldable.workload import Workload
 
 PRICES: Final = (1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 24.0, 32.0, 64.0)
@@ -52,6 +53,21 @@ class TradeoffCurve:
                 f"{losses[-1]:.3g}; ask for more prices, or use least_time"
             )
         return float(np.interp(blocking, losses, times)) / (1.0 - blocking)
+
+    def least_time_at(self, blocking: float) -> float:
+        """Return a mean execution time that no policy with this blocking can better.
+
+        Every price proves that (1 - blocking) x time + price x blocking is at least its least cost.
+        """
+        charges = np.array([c.price * c.problem.mean_size for c in self.controls])
+        costs = np.array([c.lower_bound for c in self.controls])
+        return float((costs - charges * blocking).max()) / (1.0 - blocking)
+
+    def edge(self, points: int = 200) -> list[tuple[float, float]]:
+        """Return blocking and `least_time_at` along the curve, its own points among them."""
+        ends = [control.blocking for control in self.controls]
+        places = {*ends, *np.linspace(min(ends), max(ends), points).tolist()}
+        return [(blocking, self.least_time_at(blocking)) for blocking in sorted(places)]
 
     def __repr__(self) -> str:
         ends = (self.controls[0], self.controls[-1])
@@ -92,9 +108,8 @@ def tradeoff(
         tolerance: largest relative distance between the bounds of each optimal cost.
         threads: all cores by default; they do not change the results.
     """
-    ascending = sorted({checked_price(price) for price in prices})
-    if not ascending:
-        raise ChainError("no price was given; give at least one, such as 4")
+    ascending = checked_prices(prices)
+    check_seed_and_threads(None, threads)
     problem = control_problem(workload, servers)
     rows = [ascending[k : k + IN_A_ROW] for k in range(0, len(ascending), IN_A_ROW)]
 
@@ -104,6 +119,16 @@ def tradeoff(
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         solved = list(pool.map(solve_row, rows))
     return TradeoffCurve(tuple(control for row in solved for control in row))
+
+
+def checked_prices(prices: Iterable[float]) -> list[float]:
+    """Return prices of a blocked job in ascending order, each once, or refuse."""
+    if not isinstance(prices, Iterable):
+        raise ChainError(f"prices={prices!r} is no list of prices; write one, such as [2, 4, 8]")
+    ascending = sorted({checked_price(price) for price in prices})
+    if not ascending:
+        raise ChainError("no price was given; give at least one, such as 4")
+    return ascending
 
 
 def _in_a_row(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from rich.console import Console
@@ -19,8 +17,8 @@ ROWS: Final = 17
 WIDEST: Final = 76
 MARGIN: Final = 10
 ROUNDING: Final = 1e-9
-BETWEEN: Final = 200
-"""Points drawn between two of a curve: more than there are columns."""
+ACROSS: Final = 2000
+"""Points of the curve: more than there are columns, and rows between two of them."""
 
 
 class Marked(NamedTuple):
@@ -43,8 +41,7 @@ def _families(answer: Families) -> list[Marked]:
     """List what is drawn; later marks cover earlier ones."""
     found = []
     if answer.optimum is not None:
-        best = [(c.blocking, c.mean_execution_time) for c in answer.optimum.controls]
-        found.append(Marked("·", "true optimum", list(_joined(best))))
+        found.append(Marked("·", "true optimum", answer.optimum.edge(ACROSS)))
     return [
         *found,
         Marked("□", "static", _places(answer.static)),
@@ -60,14 +57,6 @@ def _places(chosen: tuple[Chosen, ...]) -> list[Point]:
 
 def _place(answer: Performance) -> Point:
     return answer.blocking.value, answer.mean_execution_time.value
-
-
-def _joined(points: list[Point]) -> Iterable[Point]:
-    yield from points
-    for (x, y), (to_x, to_y) in pairwise(points):
-        for k in range(1, BETWEEN):
-            share = k / BETWEEN
-            yield x + share * (to_x - x), y + share * (to_y - y)
 
 
 def _drawn(families: list[Marked], columns: int) -> list[str]:

@@ -17,8 +17,8 @@ def tradeoff_figure(answer: Families) -> Figure:
     figure = new_figure((7.0, 4.6))
     axes = figure.add_subplot()
     if answer.optimum is not None:
-        points = [(c.blocking, c.mean_execution_time) for c in answer.optimum.controls]
-        axes.plot(*zip(*points, strict=True), "-", color=GREY, lw=3, label="true optimum")
+        edge = zip(*answer.optimum.edge(), strict=True)
+        axes.plot(*edge, "-", color=GREY, lw=3, label="true optimum (nothing lies below)")
     _family(axes, answer.static, "s", ORANGE, "static: greedy(p*) for other loads")
     _family(axes, answer.price_policy, "o", BLUE, "price policy")
     for name, part, mark, colour in (
