@@ -115,7 +115,8 @@ def _refuse_impossible(workload: Workload, servers: int, policy: Policy | None) 
         if job_class.speedup.widths[0] > servers:
             raise SimulationError(
                 f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, "
-                f"but there are {servers} servers; it could never run"
+                f"but there are {servers} servers; it could never run: add servers or "
+                f"leave the class out"
             )
     if policy is not None and not isinstance(policy, Policy):
         raise SimulationError(

@@ -194,7 +194,7 @@ def test_known_optimum_of_30_servers():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"price": -1.0}, "price=-1 must lie between 0"),
+        ({"price": -1.0}, "price=-1 must be at least 0"),
         ({"price": math.inf}, "use least_blocking"),
         ({"price": "four"}, "price='four' is not a number"),
         ({"tolerance": 0.0}, "tolerance=0.0 must lie between"),

@@ -296,3 +296,9 @@ def test_a_price_that_hardly_falls_is_refused_only_on_clusters_too_large_for_a_t
 def test_what_is_no_price_is_refused(build, message):
     with pytest.raises(PolicyError, match=message):
         build()
+
+
+def test_servers_that_are_no_whole_number_are_refused():
+    workload = Workload.single(SpeedUp([1, 1.8]), 0.8, 10)
+    with pytest.raises(PolicyError, match="not a whole number"):
+        PricePolicy.exponential(1.0, 2.0).describe(workload, 1.5)

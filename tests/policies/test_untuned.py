@@ -78,3 +78,9 @@ def test_one_width_and_several_classes_are_served():
 def test_impossible_prices_are_refused(price):
     with pytest.raises(MoldableError, match="blocked job price"):
         untuned_price(Workload.single(SUB_LINEAR, 0.8, 20), 20, price)
+
+
+def test_classes_that_own_their_servers_have_no_common_price():
+    pair = JobClass("a", 4.0, SUB_LINEAR), JobClass("b", 4.0, SUB_LINEAR)
+    with pytest.raises(MoldableError, match=r"made for one pool: let them share"):
+        untuned_price(Workload(pair, "reserved"), 16)

@@ -23,7 +23,7 @@ def jobs_present(workload: Workload, servers: int) -> Floats:
     if job_class.speedup.widths[0] > servers:
         raise ChainError(
             f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, but "
-            f"there are {servers} servers; it could never run"
+            f"there are {servers} servers; it could never run: add servers"
         )
     deaths = Equi.departure_rates(job_class, servers)[1:]
     # By logarithms: on super-linear curves the departure rate falls again as jobs get narrower, so

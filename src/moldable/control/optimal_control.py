@@ -150,10 +150,10 @@ def optimal_control(
 def checked_price(price: float) -> float:
     """Return the price of a blocked job, or say what it should be."""
     checked = number(price, "price", ChainError)
-    if not 0.0 <= checked <= DEAREST:
+    if not 0.0 <= checked < DEAREST:
         raise ChainError(
-            f"price={checked:g} must lie between 0 and {DEAREST:g}: what a blocked job costs, in "
-            f"mean sizes; for the least blocking of all, use least_blocking"
+            f"price={checked:g} must be at least 0 and below {DEAREST:g}: what a blocked job "
+            f"costs, in mean sizes; for the least blocking of all, use least_blocking"
         )
     return checked
 

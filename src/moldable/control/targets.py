@@ -24,10 +24,10 @@ SEARCHED: Final = 1e-4
 
 
 RULES: Final = {
-    "max_blocking": (1.0, "lie between 0 and 1, such as 0.01"),
+    "max_blocking": (1.0, "be above 0 and below 1, such as 0.01"),
     "blocked_job_price": (
         DEAREST,
-        f"lie between 0 and {DEAREST:g}, in mean sizes, such as 4; or limit the blocking instead",
+        f"be above 0 and below {DEAREST:g}, in mean sizes, such as 4; or limit blocking instead",
     ),
     "max_time": (math.inf, "be finite and above 0, such as 4"),
 }

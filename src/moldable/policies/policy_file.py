@@ -11,7 +11,8 @@
 `{"policy": "price", "scale": 2.0, "exponent": 1.5}`                     scale*(idle + 1)**-exponent
 
 What holds such a thing under "policy", as an answer of `moldable tune --json` does, will do.
-Every complaint names the file. To add a kind of policy, add a row to KINDS.
+Every complaint about what is written names the file; whether it suits a workload is seen when it is
+used. To add a kind of policy, add a row to KINDS.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from moldable.assumptions import ROUNDING
+from moldable.checks import whole
 from moldable.errors import PolicyError, nearest
 from moldable.hull import Floats, Ints, Mask
 from moldable.policies.policy_table import LARGEST_TABLE, Policy, PolicyTable
@@ -143,7 +144,7 @@ class PricePolicy(Policy):
 
         Rows do not depend on the servers, so with reserved servers the cluster's size will do.
         """
-        tables = {}
+        servers, tables = whole(servers, "servers", PolicyError), {}
         for job_class in workload.classes:
             widths, granted = job_class.speedup.widths, self._granted(job_class, servers).tolist()
             rows = {int(widths[0]): int(widths[0])}  # there nothing wider fits

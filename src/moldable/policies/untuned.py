@@ -49,6 +49,11 @@ def untuned_price(
         blocked_job_price: what a blocked job costs, in mean sizes.
     """
     servers = whole(servers, "servers", PolicyError)
+    if workload.sharing != "pool" and len(workload.classes) > 1:
+        raise PolicyError(
+            "these classes own their servers, but an untuned price is made for one pool: let them "
+            "share (sharing='pool'), or give the price its numbers"
+        )
     blocked_job_price = positive(blocked_job_price, "blocked job price", PolicyError)
     offered = np.array([job_class.offered for job_class in workload.classes])
     losses, steps = np.array([_second_server(job_class) for job_class in workload.classes]).T
