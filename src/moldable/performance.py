@@ -154,11 +154,17 @@ class Performance:
             f"method={self.method!r})"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and lists, ready for JSON; null where a method has no such thing."""
+    def figures(self) -> dict[str, Any]:
+        """Return blocking and mean execution time with their intervals, ready for JSON."""
         return {
             **_estimate("blocking", self.blocking),
             **_estimate("mean_execution_time", self.mean_execution_time),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists, ready for JSON; null where a method has no such thing."""
+        return {
+            **self.figures(),
             "quantiles": {f"{level:g}": _finite(value) for level, value in self.quantiles.items()},
             "width_shares": _by_width(self.width_shares),
             "mean_jobs": _by_width(self.mean_jobs),

@@ -23,14 +23,18 @@ def test_a_tuned_policy_comes_with_its_rivals(run):
 
 def test_a_long_tail_and_the_optimum_can_be_asked_for(run):
     words = ("--speedup", "1=1,2=2.22,4=5.295", *SMALL[2:], "--blocked-job-price", "4", "--json")
-    plain = run("tune", *words)
-    assert "try --long-tail" in plain.stderr
-    assert json.loads(plain.stdout)["tail"] is None
+    plain = json.loads(run("tune", *words, "--no-long-tail").stdout)
+    assert plain["tail"] is None
     result = run("tune", *words, "--long-tail", "--optimum", "--size", "deterministic")
     answer = json.loads(result.stdout)
     assert answer["optimum"] is None
     assert "true optimum is not known here: it needs exponential sizes" in result.stderr
-    assert "--long-tail" not in result.stderr
+
+
+def test_where_the_optimum_would_take_a_while_it_is_said_how_to_get_it(run):
+    words = ("tune", "--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--blocked-job-price", "4")
+    assert "--optimum" in run(*words, "--servers", "48", "--seed", "1").stderr
+    assert "--optimum" not in run(*words, "--servers", "10", "--seed", "1").stderr
 
 
 def test_decisions_are_laid_beside_those_of_the_papers_schemes(run):
@@ -86,7 +90,8 @@ def test_a_tradeoff_is_drawn_below_its_table(run):
     table, _, picture = result.stdout.partition("known to within")
     assert "price policy" in table
     assert "blocking (lower and further left is better)" in picture
-    assert all(mark in picture for mark in "·★▲")
+    canvas = [line.partition("│")[2] or line.partition("┤")[2] for line in picture.splitlines()]
+    assert all(mark in "".join(canvas) for mark in "·□●▲")
 
 
 def test_a_tradeoff_of_other_sizes_has_no_true_optimum(run):
@@ -110,12 +115,13 @@ def test_a_tradeoff_is_written_whole(run, tmp_path):
         assert best["cost"] * (1 - 1e-6) <= cost <= 1.03 * best["cost"]
 
 
-def test_a_folder_that_cannot_be_made_is_refused_before_the_work(run):
+@pytest.mark.parametrize("folder", ["/proc/none", "/proc"])
+def test_a_folder_that_cannot_be_made_or_written_to_is_refused_before_the_work(run, folder):
     # This many servers would take hours.
     began = time.monotonic()
-    result = run("tradeoff", *SMALL[:4], "--servers", "500", "--out", "/proc/none")
+    result = run("tradeoff", *SMALL[:4], "--servers", "500", "--out", folder)
     assert result.returncode == 2
-    assert "cannot be made" in result.stderr
+    assert "cannot be made or written to" in result.stderr
     assert time.monotonic() - began < 60
 
 
@@ -130,7 +136,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_work(run):
             ("tune", *SMALL, "--max-blocking", "0.1", "--max-time", "3"),
             "got --max-blocking and --max-time",
         ),
-        (("tune", *SMALL, "--max-blocking", "1.5"), "between 0 and 1"),
+        (("tune", *SMALL, "--max-blocking", "1.5"), "above 0 and below 1"),
         (("tune", *SMALL, "--max-blocking", "1e-6"), "the least blocking of any policy"),
         (("tradeoff", *SMALL, "--prices", "2,many"), "not a list of numbers"),
         (("tradeoff", *SMALL, "--prices", "-2"), "above 0"),

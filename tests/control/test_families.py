@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from moldable import Greedy, MoldableError, PricePolicy, SpeedUp, Workload, evaluate, families, tune
+from moldable import (
+    Greedy,
+    JobClass,
+    MoldableError,
+    PricePolicy,
+    SpeedUp,
+    Workload,
+    evaluate,
+    families,
+    tune,
+)
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 PRICES = (1.0, 4.0, 16.0)
@@ -40,6 +52,39 @@ def test_a_load_that_cannot_be_carried_has_no_shares_of_the_papers():
     assert found.greedy_p is None
     assert found.to_dict()["greedy_p"] is None
     assert cost(found.price_policy[0].performance, 4.0) <= cost(found.greedy, 4.0)
+
+
+def test_prices_are_laid_beside_one_another_in_ascending_order_each_once():
+    found = families(Workload.single(CURVE, 0.8, 10), 10.0, [8.0, 2.0, 8.0], seed=1)
+    rows = (found.optimum.controls, found.price_policy, found.static)
+    assert [[part.price for part in row] for row in rows] == [[2.0, 8.0]] * 3
+
+
+def test_the_static_family_is_as_good_as_beside_a_tuned_price():
+    workload = Workload.single(CURVE, 0.8, 20)
+    static = families(workload, 20, [2.0], seed=1).static[0]
+    tuned = tune(workload, 20, blocked_job_price=2.0, seed=1).static
+    assert cost(static.performance, 2.0) == pytest.approx(cost(tuned.performance, 2.0), rel=1e-6)
+
+
+def test_long_tails_are_named_by_a_third_number_and_weights_by_a_warning():
+    classes = JobClass("a", 4.0, SpeedUp([1, 1.7, 2.3])), JobClass("b", 2.0, SpeedUp([1, 1.9]))
+    workload = Workload((classes[0], dataclasses.replace(classes[1], weight=2.0)))
+    found = families(workload, 10, (2.0, 32.0), seed=1)
+    for own in found.price_policy:
+        build = PricePolicy.long_tailed if len(own.numbers) == 3 else PricePolicy.exponential
+        again = evaluate(workload, 10, build(*own.numbers))
+        assert again.blocking == own.performance.blocking
+    assert any("weights" in words for words in found.to_dict()["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("prices", "message"),
+    [([], "no price was given"), (4.0, "no list of prices"), ([-1.0], "at least 0")],
+)
+def test_bad_prices_are_refused(prices, message):
+    with pytest.raises(MoldableError, match=message):
+        families(Workload.single(CURVE, 0.8, 10), 10, prices, seed=1)
 
 
 @pytest.mark.parametrize("bad", [{"seed": -1}, {"threads": 0}, {"precision": 2.0}])

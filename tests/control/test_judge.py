@@ -7,7 +7,7 @@ import pytest
 from moldable import Deterministic, JobClass, PricePolicy, SpeedUp, Workload, evaluate, greedy_p
 from moldable.control.judge import WASTE, Judge
 from moldable.control.knob import Knob
-from moldable.control.static_family import best_static
+from moldable.control.static_family import StaticFamily
 from moldable.control.targets import Target
 from moldable.control.trials import Trials
 
@@ -62,16 +62,15 @@ def test_what_cannot_be_kept_is_not_called_sure():
 
 def test_the_best_design_load_is_the_least_that_keeps_the_limit():
     target = Target.of(0.15, None, None, 1.0)
-    found = best_static(Trials(SMALL, SERVERS, 1, 1), judge(target))
+    found = StaticFamily(Trials(SMALL, SERVERS, 1, 1)).best(judge(target))
     assert found.performance.blocking.value <= 0.15
     less = evaluate(SMALL, SERVERS, greedy_p(SMALL, SERVERS, found.design_load - 0.01))
     assert less.blocking.value > 0.15
 
 
 def test_a_limit_below_all_design_loads_has_none():
-    assert (
-        best_static(Trials(SMALL, SERVERS, 1, 1), judge(Target.of(1e-3, None, None, 1.0))) is None
-    )
+    family = StaticFamily(Trials(SMALL, SERVERS, 1, 1))
+    assert family.best(judge(Target.of(1e-3, None, None, 1.0))) is None
 
 
 def test_simulated_answers_count_enough_for_a_rare_limit():
@@ -101,7 +100,7 @@ def test_far_beyond_capacity_the_best_design_load_is_found():
     workload = Workload.single(SpeedUp([1, 1.8]), 3.0, 10)
     target = Target.of(None, 1.0, None, 1.0)
     own = judge(target, 10, workload)
-    found = best_static(own.trials, own)
+    found = StaticFamily(own.trials).best(own)
     loads = [greedy_p(workload, 10, load) for load in (0.5, 0.6, 0.8, 0.99)]
     costs = [target.merit_of(evaluate(workload, 10, policy)) for policy in loads]
     assert target.merit_of(found.performance) <= min(costs) * (1 + 1e-9)
@@ -111,7 +110,7 @@ def test_a_load_beyond_the_first_that_keeps_the_limit_may_be_faster():
     """On few servers the mean time is not monotone in the design load."""
     workload = Workload.single(CURVE, 0.6, 12)
     own = judge(Target.of(0.2, None, None, 1.0), 12, workload)
-    found = best_static(own.trials, own).performance
+    found = StaticFamily(own.trials).best(own).performance
     loads = (greedy_p(workload, 12, load) for load in (0.777, 0.8, 0.829, 0.85))
     answers = [evaluate(workload, 12, policy) for policy in loads]
     times = [a.mean_execution_time.value for a in answers if a.blocking.value <= 0.2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as writer
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -73,8 +74,8 @@ def tradeoff(
             threads=threads,
             progress=progress,
         )
-    if out is not None:
-        _write(answer, out)
+    for warning in answer.warnings:
+        output.note(warning)
     if json:
         output.print_json(answer.to_dict())
     else:
@@ -83,6 +84,8 @@ def tradeoff(
 
         show_tradeoff(output.console(), answer)
         show_tradeoff_chart(output.console(), answer)
+    if out is not None:
+        _write(answer, out)
 
 
 def _prices(text: str) -> list[float]:
@@ -102,9 +105,13 @@ def _make_ready(folder: Path) -> None:
     new_figure((1.0, 1.0))
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(f"--out {folder} cannot be made: {reason}; choose another") from None
+        raise InputError(
+            f"--out {folder} cannot be made or written to: {reason}; choose another"
+        ) from None
 
 
 def _write(answer: Families, folder: Path) -> None:

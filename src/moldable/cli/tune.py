@@ -53,13 +53,14 @@ def tune(
         typer.Option("--max-time", metavar="T", help="Least blocking with at most this mean time."),
     ] = None,
     long_tail: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--long-tail",
-            help="Also try prices that fall ever more slowly: takes twice as long and pays on "
-            "super-linear curves.",
+            "--long-tail/--no-long-tail",
+            help="Whether prices that fall ever more slowly are tried, too, which takes twice as "
+            "long.",
+            show_default="for several classes, and curves that are not concave",
         ),
-    ] = False,
+    ] = None,
     optimum: Annotated[
         bool,
         typer.Option(
@@ -81,10 +82,12 @@ def tune(
       moldable tune --servers 30 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --max-blocking 0.08
       moldable tune --servers 20 --load 0.8 --speedup linear:4 --blocked-job-price 4 --json
       moldable tune --workload cluster.toml --max-blocking 0.2
-      moldable tune --servers 20 --load 0.8 --speedup 1,2.2,3.5 --max-blocking 0.1 --long-tail
+      moldable tune --servers 20 --load 0.8 --speedup 1,1.8,2.5 --max-time 0.6 --long-tail
     With --json the answer can be given to --policy of other commands as a file.
     """
+    from moldable.chain.states import MOST_STATES
     from moldable.control.tuning import tune as run
+    from moldable.control.yardstick import fits
 
     _refuse_none_or_several(max_blocking, blocked_job_price, max_time)
     output.show_log()
@@ -114,6 +117,8 @@ def tune(
         from moldable.reporting.tuning_text import show_tuned
 
         show_tuned(output.console(), answer, decided)
+        if answer.optimum is None and not optimum and fits(system, n, MOST_STATES):
+            output.note("the true optimum would take a while here: ask for it with --optimum")
 
 
 def _refuse_none_or_several(*values: float | None) -> None:

@@ -1,31 +1,31 @@
 """How do whole families of policies trade blocking for time, beside the true optimum?
 
-The price policy and greedy(p*) for other loads are measured on a common grid, and for every price
-of a blocked job the best of each is evaluated on its own.
+For every price of a blocked job the best of each family is evaluated on its own; prices of servers
+are first measured on a common grid.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
 
-from moldable.control.static_family import design_loads, optimal_shares
+from moldable.control.judge import Judge
+from moldable.control.shapes import priced, tails_tried
+from moldable.control.static_family import StaticFamily, optimal_shares
 from moldable.control.steps import Say, silent
 from moldable.control.targets import Target
-from moldable.control.tradeoff import PRICES, TradeoffCurve, tradeoff
-from moldable.control.trials import FEW_SERVERS, Pair, Trials
+from moldable.control.tradeoff import PRICES, TradeoffCurve, checked_prices, tradeoff
+from moldable.control.trials import FEW_SERVERS, Pair, Trials, one_pool, weights_do_not_count
 from moldable.errors import ChainError
-from moldable.evaluation import check_request, evaluate
+from moldable.evaluation import check_request
 from moldable.hull import Floats
 from moldable.performance import Performance
-from moldable.policies.greedy import Greedy, greedy_p
-from moldable.policies.policy_table import Policy
-from moldable.policies.price import PricePolicy
+from moldable.policies.greedy import Greedy
 from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.workload import Workload
@@ -36,7 +36,6 @@ STRETCHES: Final = np.geomspace(0.25, 8.0, 11)
 NEAR: Final = np.linspace(-0.24, 0.24, 7)
 NEARER: Final = NEAR / 3.0
 """Steps around the best of every price, in q0 and in the logarithm of ell."""
-LOADS: Final = 64
 COARSE, FINE, FINEST = 2, 4, 6
 """Rounds whose number of jobs the looks take."""
 SHORTLIST, FINALISTS = 8, 3
@@ -50,7 +49,8 @@ class Chosen:
 
     Attributes:
         price: in mean sizes.
-        numbers: what names the policy in its family: (q0, ell), or the design load.
+        numbers: what names the policy in its family: q0, ell and, if it is a long one, the tail; or
+            the design load.
         performance: of that policy.
     """
 
@@ -60,14 +60,8 @@ class Chosen:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
-        own = self.performance.to_dict()
-        figures = ("blocking", "blocking_interval", "mean_execution_time")
-        return {
-            "price": self.price,
-            "numbers": list(self.numbers),
-            **{name: own[name] for name in figures},
-            "mean_execution_time_interval": own["mean_execution_time_interval"],
-        }
+        numbers = list(self.numbers)
+        return {"price": self.price, "numbers": numbers, **self.performance.figures()}
 
 
 @final
@@ -82,6 +76,7 @@ class Families:
         static: the best greedy(p*) for another load at every price.
         greedy_p: greedy(p*) itself; None if the cluster cannot carry the load.
         greedy: the widest that fits.
+        warnings: what a reader should know.
     """
 
     optimum: TradeoffCurve | None
@@ -90,6 +85,7 @@ class Families:
     static: tuple[Chosen, ...]
     greedy_p: Performance | None
     greedy: Performance
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
@@ -100,13 +96,14 @@ class Families:
             "static": [part.to_dict() for part in self.static],
             "greedy_p": None if self.greedy_p is None else self.greedy_p.to_dict(),
             "greedy": self.greedy.to_dict(),
+            "warnings": list(self.warnings),
         }
 
 
 def families(
     workload: Workload,
     servers: int,
-    prices: Sequence[float] = PRICES,
+    prices: Iterable[float] = PRICES,
     *,
     precision: float = 0.01,
     seed: int | None = None,
@@ -127,30 +124,25 @@ def families(
     say = progress or silent
     check_request("auto", precision)
     check_seed_and_threads(seed, threads)
-    seed = fresh_seed() if seed is None else seed
+    ascending = checked_prices(prices)
+    trials = Trials(one_pool(workload), servers, fresh_seed() if seed is None else seed, threads)
     say("computing the true optimum")
-    optimum, why = _optimum(workload, servers, prices, threads)
-    trials = Trials(workload, servers, seed, threads)
-
-    def judge(policy: Policy | None) -> Performance:
-        return evaluate(
-            workload, servers, policy, precision=precision, seed=seed + 1, threads=threads
-        )
-
+    optimum, why = _optimum(trials, ascending)
     say("trying prices")
-    own = _best_prices(trials, prices, judge)
+    judges = [Judge(trials, _target(price, trials), precision) for price in ascending]
+    own = _best_prices(trials, judges)
     say("trying greedy(p*) for other loads")
-    static = _best_loads(trials, prices, judge)
+    static = _best_loads(trials, judges)
     say("evaluating greedy(p*) and greedy")
-    paper = None if optimal_shares(workload, servers) is None else judge(None)
-    return Families(optimum, why, own, static, paper, judge(Greedy()))
+    shares, judge = optimal_shares(trials.workload, trials.servers), judges[0]
+    paper = None if shares is None else judge.evaluate(shares)
+    warnings = tuple(weights_do_not_count(workload))
+    return Families(optimum, why, own, static, paper, judge.evaluate(Greedy()), warnings)
 
 
-def _optimum(
-    workload: Workload, servers: int, prices: Sequence[float], threads: int | None
-) -> tuple[TradeoffCurve | None, str]:
+def _optimum(trials: Trials, prices: list[float]) -> tuple[TradeoffCurve | None, str]:
     try:
-        return tradeoff(workload, servers, prices, threads=threads), ""
+        return tradeoff(trials.workload, trials.servers, prices, threads=trials.threads), ""
     except ChainError as error:
         return None, str(error)
 
@@ -159,30 +151,40 @@ def _target(price: float, trials: Trials) -> Target:
     return Target.of(None, price, None, trials.unit)
 
 
-def _best_prices(
-    trials: Trials, prices: Sequence[float], judge: Callable[[Policy | None], Performance]
-) -> tuple[Chosen, ...]:
-    """Look on a wide grid, then ever closer around the best of every price."""
-    targets = [_target(price, trials) for price in prices]
-    root = math.sqrt(trials.servers)
-    wide = [(float(q), root * float(s)) for q in Q0 for s in STRETCHES]
-    figures = _measured(trials, wide, COARSE)
-    near = _around(_cheapest(figures, targets, 1), NEAR)
-    figures = _measured(trials, near, FINE)
-    nearer = _around(_cheapest(figures, targets, 1), NEARER)
-    figures |= _measured(trials, nearer, FINE)
-    figures = _measured(trials, _cheapest(figures, targets, SHORTLIST), FINEST)
-    # Of many servers the figures are simulated: one more look would only pick the luckiest.
-    count = FINALISTS if trials.servers <= FEW_SERVERS else 1
-    finalists = _cheapest(figures, targets, count)
+def _price(judge: Judge) -> float:
+    """Return what a blocked job costs."""
+    assert judge.target.blocked_job_price is not None  # noqa: S101 - all have one here
+    return judge.target.blocked_job_price
+
+
+def _best_prices(trials: Trials, judges: list[Judge]) -> tuple[Chosen, ...]:
+    """Judge the likeliest prices of servers, of every shape, and choose for every judge."""
+    targets = [judge.target for judge in judges]
+    tails = tails_tried(trials.workload, trials.servers, long_tail=None)
+    finalists = [(*pair, tail) for tail in tails for pair in _likeliest(trials, targets, tail)]
     with ThreadPoolExecutor(count_workers(trials.threads, None)) as pool:
-        judged = pool.map(judge, [PricePolicy.exponential(*pair) for pair in finalists])
+        judged = pool.map(judges[0].evaluate, [priced(*numbers) for numbers in finalists])
         found = dict(zip(finalists, judged, strict=True))
     chosen = []
-    for price, target in zip(prices, targets, strict=True):
-        pair = min(found, key=lambda pair: target.merit_of(found[pair]))
-        chosen.append(Chosen(price, pair, found[pair]))
+    for judge in judges:
+        numbers = min(found, key=lambda each: judge.target.merit_of(found[each]))
+        finite = tuple(number for number in numbers if math.isfinite(number))
+        chosen.append(Chosen(_price(judge), finite, found[numbers]))
     return tuple(chosen)
+
+
+def _likeliest(trials: Trials, targets: list[Target], tail: float) -> list[Pair]:
+    """Look on a wide grid, then ever closer around the best of every target."""
+    root = math.sqrt(trials.servers)
+    wide = [(float(q), root * float(s)) for q in Q0 for s in STRETCHES]
+    figures = _measured(trials, wide, tail, COARSE)
+    near = _around(_cheapest(figures, targets, 1), NEAR)
+    figures = _measured(trials, near, tail, FINE)
+    nearer = _around(_cheapest(figures, targets, 1), NEARER)
+    figures |= _measured(trials, nearer, tail, FINE)
+    figures = _measured(trials, _cheapest(figures, targets, SHORTLIST), tail, FINEST)
+    # Of many servers the figures are simulated: one more look would only pick the luckiest.
+    return _cheapest(figures, targets, FINALISTS if trials.servers <= FEW_SERVERS else 1)
 
 
 def _around(pairs: list[Pair], steps: Floats) -> list[Pair]:
@@ -190,10 +192,10 @@ def _around(pairs: list[Pair], steps: Floats) -> list[Pair]:
     return [(q + a, ell * math.exp(b)) for q, ell in pairs for a in shifts for b in shifts]
 
 
-def _measured(trials: Trials, pairs: list[Pair], number: int) -> dict[Pair, Pair]:
+def _measured(trials: Trials, pairs: list[Pair], tail: float, number: int) -> dict[Pair, Pair]:
     """Measure every different table once."""
-    distinct = {trials.price_table(pair): pair for pair in pairs}
-    measured = trials.prices(list(distinct.values()), number)
+    distinct = {trials.price_table(pair, tail): pair for pair in pairs}
+    measured = trials.prices(list(distinct.values()), number, tail)
     return dict(zip(distinct.values(), measured, strict=True))
 
 
@@ -207,18 +209,12 @@ def _cheapest(figures: dict[Pair, Pair], targets: list[Target], count: int) -> l
     return list(dict.fromkeys(best))
 
 
-def _best_loads(
-    trials: Trials, prices: Sequence[float], judge: Callable[[Policy | None], Performance]
-) -> tuple[Chosen, ...]:
-    loads = design_loads(trials, LOADS)
-    policies = [greedy_p(trials.workload, trials.servers, float(load)) for load in loads]
-    figures = trials.measure(policies, COARSE)
-    found: dict[int, Performance] = {}
-    chosen = []
-    for price in prices:
-        target = _target(price, trials)
-        i = min(range(LOADS), key=lambda k: target.merit(*figures[k]))
-        if i not in found:
-            found[i] = judge(policies[i])
-        chosen.append(Chosen(price, (float(loads[i]),), found[i]))
-    return tuple(chosen)
+def _best_loads(trials: Trials, judges: list[Judge]) -> tuple[Chosen, ...]:
+    """Choose the design load for every judge."""
+    family = StaticFamily(trials)
+    found = [(judge, family.best(judge)) for judge in judges]
+    return tuple(
+        Chosen(_price(judge), (best.design_load,), best.performance)
+        for judge, best in found
+        if best is not None
+    )

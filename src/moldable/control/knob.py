@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar, final
 
-from moldable.control.trials import Pair, priced
+from moldable.control.shapes import priced
+from moldable.control.trials import Pair
 from moldable.policies.policy_table import Policy
 from moldable.policies.price import PricePolicy
 

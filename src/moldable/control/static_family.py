@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -11,13 +12,12 @@ import numpy as np
 from moldable.control.judge import Judge
 from moldable.control.knob import Knob
 from moldable.control.tail import turned_down
-from moldable.control.targets import SEARCHED
+from moldable.control.targets import SEARCHED, Target
 from moldable.control.trials import Trials
 from moldable.errors import ControlError, InfeasibleError
 from moldable.hull import Floats
 from moldable.performance import Performance
 from moldable.policies.greedy import GreedyP, greedy_p
-from moldable.policies.policy_table import Policy
 from moldable.workload import Workload
 
 LOADS: Final = 32
@@ -43,41 +43,72 @@ class Static:
     performance: Performance
 
 
-def best_static(trials: Trials, judge: Judge) -> Static | None:
-    """Return the best design load under the judge's target; None if none was found to keep it."""
-    workload, servers, target = trials.workload, trials.servers, judge.target
-    aim = target if trials.exact else target.countable()
-    least, *_, most = design_loads(trials, LOADS).tolist()
+@final
+class StaticFamily:
+    """greedy(p*) for all loads on one system.
 
-    def build(load: float) -> Policy:
-        return greedy_p(workload, servers, min(max(load, least), most))
+    Attributes:
+        trials: the system.
+        least, most: the loads that can be designed for.
+    """
 
-    def best(low: float, high: float, number: int) -> float | None:
+    def __init__(self, trials: Trials) -> None:
+        self.trials = trials
+        self.least, self.most = design_loads(trials)
+
+    def best(self, judge: Judge) -> Static | None:
+        """Return the best design load under the judge's target; None if none is found to keep it.
+
+        The best of a wide look is looked at more closely, then judged.
+        """
+        trials, target = self.trials, judge.target
+        aim = target if trials.exact else target.countable()
+        wide = _best_of(*self._wide, aim)
+        if wide is None:
+            return None
+        step = (self.most - self.least) / (LOADS - 1)
+        near = self._measured(max(self.least, wide - step), min(self.most, wide + step), FINE)
+        knob, slope = self._knob(_best_of(*near, aim) or wide), None
+        if target.rare and not trials.exact and target.max_blocking is not None:
+            stride = STRIDE * knob.small
+            try:
+                knob, slope = turned_down(trials, knob, stride, SEARCHED, target.max_blocking)
+            except ControlError:
+                # The narrowest jobs may keep what cannot be followed.
+                knob = self._knob(self.most)
+        knob, answer, sure = judge.settle([knob], slope)
+        return Static(self._held(knob.value), answer) if sure else None
+
+    @cached_property
+    def _wide(self) -> tuple[Floats, Floats]:
+        """The first look, which serves all targets."""
+        return self._measured(self.least, self.most, COARSE)
+
+    def _measured(self, low: float, high: float, number: int) -> tuple[Floats, Floats]:
+        """Return loads, and the blocking and mean time of each."""
         loads = np.linspace(low, high, LOADS)
-        figures = np.array(trials.measure([build(load) for load in loads.tolist()], number))
-        blocking, time = figures.T
-        at = aim.along(loads, blocking, time)
-        if at is None or aim.max_blocking is None:
-            return None if at is None else at[0]
-        # On few servers a load further on may be faster still.
-        kept = np.where(blocking <= aim.max_blocking, time, np.inf)
-        return float(loads[kept.argmin()]) if kept.min() < at[1] else at[0]
+        policies = [self._policy(load) for load in loads.tolist()]
+        return loads, np.array(self.trials.measure(policies, number))
 
-    small = SMALL * least / math.sqrt(servers)
-    wide = best(least, most, COARSE)
-    if wide is None:
-        return None
-    step = (most - least) / (LOADS - 1)
-    load = best(max(least, wide - step), min(most, wide + step), FINE) or wide
-    knob, slope = Knob(load, build, small), None
-    if target.rare and not trials.exact and target.max_blocking is not None:
-        try:
-            knob, slope = turned_down(trials, knob, STRIDE * small, SEARCHED, target.max_blocking)
-        except ControlError:
-            # The narrowest jobs may keep what cannot be followed.
-            knob = Knob(most, build, small)
-    knob, answer, sure = judge.settle([knob], slope)
-    return Static(min(max(knob.value, least), most), answer) if sure else None
+    def _knob(self, load: float) -> Knob[GreedyP]:
+        return Knob(load, self._policy, SMALL * self.least / math.sqrt(self.trials.servers))
+
+    def _policy(self, load: float) -> GreedyP:
+        return greedy_p(self.trials.workload, self.trials.servers, self._held(load))
+
+    def _held(self, load: float) -> float:
+        return min(max(load, self.least), self.most)
+
+
+def _best_of(loads: Floats, figures: Floats, aim: Target) -> float | None:
+    """Return the load that is best by an aim; None if none keeps its limit."""
+    blocking, time = figures.T
+    at = aim.along(loads, blocking, time)
+    if at is None or aim.max_blocking is None:
+        return None if at is None else at[0]
+    # On few servers a load further on may be faster still.
+    kept = np.where(blocking <= aim.max_blocking, time, np.inf)
+    return float(loads[kept.argmin()]) if kept.min() < at[1] else at[0]
 
 
 def optimal_shares(workload: Workload, servers: int) -> GreedyP | None:
@@ -88,8 +119,8 @@ def optimal_shares(workload: Workload, servers: int) -> GreedyP | None:
         return None
 
 
-def design_loads(trials: Trials, count: int) -> Floats:
-    """Return loads to design for, up to the most that can be carried."""
+def design_loads(trials: Trials) -> tuple[float, float]:
+    """Return the least load worth designing for, and the most that can be carried."""
     workload, servers = trials.workload, trials.servers
     load = sum(job_class.offered for job_class in workload.classes) / servers
     needed = sum(
@@ -98,4 +129,4 @@ def design_loads(trials: Trials, count: int) -> Floats:
         for curve in [job_class.speedup.up_to(servers)]
     )
     most = load * servers / needed * (1.0 - 1e-9)
-    return np.linspace(0.5 * min(load, most), most, count)
+    return 0.5 * min(load, most), most

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from collections.abc import Hashable, Sequence
 from typing import Final, final
 
 from moldable.arrivals import Poisson
 from moldable.chain.exact import stationary_law
 from moldable.chain.pool import predicted_states
+from moldable.control.shapes import EXPONENTIAL, priced
+from moldable.errors import ControlError
 from moldable.evaluation import QUICK
 from moldable.policies.greedy import GreedyP
 from moldable.policies.policy_table import Policy
-from moldable.policies.price import PricePolicy
 from moldable.simulation.candidates import try_policies
 from moldable.system import build_system, mean_size
 from moldable.workload import Workload
@@ -41,14 +42,15 @@ class Trials:
     """
 
     def __init__(self, workload: Workload, servers: int, seed: int, threads: int | None) -> None:
-        self.workload, self.servers, self.seed, self.threads = workload, servers, seed, threads
         system = build_system(workload, servers, _every_width(workload), Poisson())
+        self.workload, self.servers = workload, system.servers
+        self.seed, self.threads = seed, threads
         self.unit = mean_size(system)
         self.memoryless = all(c.size.phases is not None for c in workload.classes)
         states = predicted_states(system)
         self.exact = states is not None and states <= EXACT_STATES
         self.solvable = states is not None and states <= QUICK
-        self.jobs = min(max(JOBS_PER_SERVER * servers, FEWEST_JOBS), MOST_JOBS)
+        self.jobs = min(max(JOBS_PER_SERVER * self.servers, FEWEST_JOBS), MOST_JOBS)
 
     def measure(self, policies: Sequence[Policy], number: int) -> list[Pair]:
         """Return blocking and mean time of each policy; later rounds count more jobs."""
@@ -69,8 +71,8 @@ class Trials:
         )
         return list(zip(found.blockings.tolist(), found.mean_times.tolist(), strict=True))
 
-    def prices(self, pairs: list[Pair], number: int, tail: float = math.inf) -> list[Pair]:
-        """Measure prices with a tail; the infinite one is the exponential."""
+    def prices(self, pairs: list[Pair], number: int, tail: float = EXPONENTIAL) -> list[Pair]:
+        """Measure prices with a tail."""
         return self.measure([priced(*pair, tail) for pair in pairs], number)
 
     def table(self, policy: Policy) -> Hashable:
@@ -79,16 +81,34 @@ class Trials:
         rows = policy.tabulate(self.workload, pools).rows
         return tuple(row.tobytes() for row in rows)
 
-    def price_table(self, pair: Pair, tail: float = math.inf) -> Hashable:
+    def price_table(self, pair: Pair, tail: float = EXPONENTIAL) -> Hashable:
         """Return what prices with the same decisions share."""
         return self.table(priced(*pair, tail))
 
 
-def priced(q0: float, ell: float, tail: float) -> PricePolicy:
-    """Return the price policy of a tail, or of the exponential if that is infinite."""
-    if math.isinf(tail):
-        return PricePolicy.exponential(q0, ell)
-    return PricePolicy.long_tailed(q0, ell, tail)
+def one_pool(workload: Workload) -> Workload:
+    """Return the workload on one pool, as a single class always is; refuse classes that own it."""
+    if len(workload.classes) == 1:
+        return dataclasses.replace(workload, sharing="pool")
+    if workload.sharing != "pool":
+        raise ControlError(
+            f"these {len(workload.classes)} classes own their servers, but one price serves a "
+            f"pool: tune each class on its own servers, or let them share (sharing='pool')"
+        )
+    return workload
+
+
+def weights_do_not_count(workload: Workload) -> list[str]:
+    """Say so where classes have weights: they change decisions, but no figure that is tuned."""
+    weights = {job_class.name: job_class.weight for job_class in workload.classes}
+    if len(set(weights.values())) == 1:
+        return []
+    told = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
+    doubt = (
+        f"weights ({told}) make prices and greedy(p*) favour classes, but limits, costs and the "
+        f"true optimum count the time of all jobs alike; leave them out to come closest to it"
+    )
+    return [doubt]
 
 
 def _every_width(workload: Workload) -> GreedyP:

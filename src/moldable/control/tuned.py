@@ -46,25 +46,18 @@ class Tuned:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
-        own = self.performance.to_dict()
         static = None
         if self.static is not None:
             static = {
                 "design_load": self.static.design_load,
                 **_two(self.static.performance),
             }
-        figures = (
-            "blocking",
-            "blocking_interval",
-            "mean_execution_time",
-            "mean_execution_time_interval",
-        )
         return {
             "q0": self.q0,
             "ell": self.ell,
             "tail": self.tail,
             "thresholds": self.thresholds,
-            **{name: own[name] for name in figures},
+            **self.performance.figures(),
             "greedy_p": None if self.greedy_p is None else _two(self.greedy_p),
             "static": static,
             "optimum": None if self.optimum is None else self.optimum.to_dict(),

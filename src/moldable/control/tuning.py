@@ -16,18 +16,15 @@ from moldable.chain.states import MOST_STATES
 from moldable.control.judge import Judge
 from moldable.control.knob import Knob, price_knob
 from moldable.control.rare import rarest_within_time, within_rare_blocking
+from moldable.control.refusals import nearest_found, refuse_impossible, unreached
 from moldable.control.search import Search
-from moldable.control.static_family import Static, best_static, optimal_shares
+from moldable.control.shapes import EXPONENTIAL, tails_tried
+from moldable.control.static_family import Static, StaticFamily, optimal_shares
 from moldable.control.steps import Say, silent
 from moldable.control.targets import HOPELESS, Target
-from moldable.control.trials import FEW_SERVERS, Trials
+from moldable.control.trials import FEW_SERVERS, Trials, one_pool, weights_do_not_count
 from moldable.control.tuned import Tuned
-from moldable.control.yardstick import (
-    AT_ONCE,
-    best,
-    least_possible_blocking,
-    least_possible_time,
-)
+from moldable.control.yardstick import AT_ONCE, best
 from moldable.errors import ControlError
 from moldable.evaluation import check_request
 from moldable.performance import Performance
@@ -35,16 +32,16 @@ from moldable.policies.price import PricePolicy
 from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.workload import Workload
 
+Settled = tuple[Knob[PricePolicy], Performance, bool]
+
 POLISHED: Final = 2
 LOOKS: Final = (48, 5), (12, 7)
 """The round whose number of jobs the neighbours of the best take; how many of all are then measured
 again, and with the jobs of which round."""
 FINALISTS: Final = 3
 """Tables that are judged."""
-TAILS: Final = (math.inf, 2.0)
-"""The exponential's, and the one tried beside it if long tails are allowed: of 1 to 8 the best."""
-WORTH_A_WAIT: Final = 300_000
-"""States of a programme, some seconds long, that says whether any policy keeps a limit."""
+LEAST_BLOCKING: Final = 1e6
+"""A price of blocked jobs, in mean sizes, beside which time hardly counts."""
 NO_OPTIMUM: Final = (
     f"the true optimum is not known here: it needs exponential sizes and at most {MOST_STATES:,} "
     f"states, and figures that numbers can tell apart"
@@ -58,7 +55,7 @@ def tune(
     max_blocking: float | None = None,
     blocked_job_price: float | None = None,
     max_time: float | None = None,
-    long_tail: bool = False,
+    long_tail: bool | None = None,
     optimum: bool = False,
     precision: float = 0.01,
     seed: int | None = None,
@@ -73,8 +70,9 @@ def tune(
         max_blocking: least mean execution time with at most this blocking.
         blocked_job_price: least (1 - blocking) x time + price x blocking, in mean sizes.
         max_time: least blocking with at most this mean execution time.
-        long_tail: whether prices that fall ever more slowly are tried beside the exponential:
-            twice the work for 0.1 % on concave curves, and several per cent on super-linear ones.
+        long_tail: whether prices that fall ever more slowly are tried beside the exponential, which
+            is twice the work; if not said, where it pays: for several classes, and curves that are
+            not concave. Elsewhere it gains 0.1 %.
         optimum: whether the true optimum is computed where that takes minutes, too: up to five
             million states.
         precision: of simulated figures.
@@ -85,19 +83,33 @@ def tune(
     say = progress or silent
     check_request("auto", precision)
     check_seed_and_threads(seed, threads)
-    if workload.sharing != "pool":
-        raise ControlError("one price serves classes that share a pool; these own servers")
     seed = fresh_seed() if seed is None else seed
-    trials = Trials(workload, servers, seed, threads)
+    trials = Trials(one_pool(workload), servers, seed, threads)
     target = Target.of(max_blocking, blocked_job_price, max_time, trials.unit)
     judge = Judge(trials, target, precision)
-    tails = TAILS if long_tail else TAILS[:1]
-    knob, answer, certified = _settled(judge, say, tails)
+    knob, answer, certified = _settled(
+        judge, say, tails_tried(trials.workload, trials.servers, long_tail=long_tail)
+    )
+    return _beside_rivals(judge, knob, answer, say, certified=certified, optimum=optimum)
+
+
+def _beside_rivals(
+    judge: Judge,
+    knob: Knob[PricePolicy],
+    answer: Performance,
+    say: Say,
+    *,
+    certified: bool,
+    optimum: bool,
+) -> Tuned:
+    """Evaluate what the paper's scheme and the true optimum reach under the same target."""
+    trials, target = judge.trials, judge.target
+    workload, servers = trials.workload, trials.servers
     say("trying greedy(p*) for other loads")
-    paper, static = optimal_shares(workload, servers), best_static(trials, judge)
+    paper, static = optimal_shares(workload, servers), StaticFamily(trials).best(judge)
     say("computing the true optimum")
     known = best(workload, servers, target, MOST_STATES if optimum else AT_ONCE)
-    doubts = _doubts(judge, answer, static, certified=certified, tails=tails)
+    doubts = _doubts(judge, answer, static, certified=certified)
     if optimum and known is None:
         doubts.append(NO_OPTIMUM)
     return Tuned(
@@ -113,32 +125,40 @@ def tune(
     )
 
 
-def _settled(
-    judge: Judge, say: Say, tails: Sequence[float]
-) -> tuple[Knob[PricePolicy], Performance, bool]:
+def _settled(judge: Judge, say: Say, tails: Sequence[float]) -> Settled:
     """Find the best price that keeps the limit; the last is whether it is certified."""
     trials, target = judge.trials, judge.target
     system = trials.workload, trials.servers
     say("looking for the least possible blocking")
-    impossible = _impossible(*system, target)
-    if impossible:
-        raise ControlError(impossible)
+    refuse_impossible(*system, target)
+    found, refused = _judged(judge, target, say, tails)
+    if target.max_blocking is not None and not target.rare and not any(one[2] for one in found):
+        # Just above the least blocking of the family only a search for that very least finds it.
+        rarest = Target.of(None, LEAST_BLOCKING, None, trials.unit)
+        found += _judged(judge, rarest, say, tails)[0]
+    if not found:
+        raise unreached(*system, target, refused, say)
+    knob, answer, certified = min(found, key=lambda one: (not one[2], target.merit_of(one[1])))
+    if target.merit_of(answer) >= HOPELESS and (not judge.blind or judge.refuted(answer)):
+        raise unreached(*system, target, nearest_found(target, answer), say)
+    return knob, answer, certified
+
+
+def _judged(
+    judge: Judge, aim: Target, say: Say, tails: Sequence[float]
+) -> tuple[list[Settled], str]:
+    """Judge what searches for an aim find, a price of each tail; say why if there is none."""
     found, refused = [], ""
     for tail in tails:
         step = say if math.isinf(tail) else partial(_say_with, say, tail)
         try:
-            rounds = candidates(trials, target, step, tail)
+            rounds = candidates(judge.trials, aim, step, tail)
         except ControlError as error:
             refused = refused or str(error)
             continue
         step("judging the best prices")
         found += [judge.settle(finalists, slope) for finalists, slope in rounds]
-    if not found:
-        raise _unreached(*system, target, refused)
-    knob, answer, certified = min(found, key=lambda one: (not one[2], target.merit_of(one[1])))
-    if target.merit_of(answer) >= HOPELESS and (not judge.blind or judge.refuted(answer)):
-        raise _unreached(*system, target, _nearest(target, answer))
-    return knob, answer, certified
+    return found, refused
 
 
 def _say_with(say: Say, tail: float, step: str) -> None:
@@ -146,7 +166,7 @@ def _say_with(say: Say, tail: float, step: str) -> None:
 
 
 def candidates(
-    trials: Trials, target: Target, say: Say = silent, tail: float = math.inf
+    trials: Trials, target: Target, say: Say = silent, tail: float = EXPONENTIAL
 ) -> list[tuple[list[Knob[PricePolicy]], float | None]]:
     """Return the likeliest prices, those to be settled together in one list.
 
@@ -179,10 +199,9 @@ def _doubts(
     static: Static | None,
     *,
     certified: bool,
-    tails: Sequence[float],
 ) -> list[str]:
     """Say why a limit is not certified, and whether a simpler policy would be better."""
-    doubts, target = [], judge.target
+    doubts, target = weights_do_not_count(judge.trials.workload), judge.target
     if not certified and judge.blind:
         doubts.append(
             f"for these sizes blocking as rare as {target.max_blocking:g} was carried on from what "
@@ -190,71 +209,9 @@ def _doubts(
         )
     elif not certified:
         doubts.append("the limit is met, but not at the far end of the interval")
-    classes, servers = judge.trials.workload.classes, judge.trials.servers
-    bent = [c.name for c in classes if not c.speedup.up_to(servers).is_concave()]
-    if bent and len(tails) == 1:
-        doubts.append(
-            f"the speed-up of {', '.join(bent)} is not concave: a price that falls ever more "
-            f"slowly may do better by some per cent; try --long-tail (long_tail=True)"
-        )
     if static is not None and target.merit_of(static.performance) < target.merit_of(answer):
         doubts.append(
             f"greedy(p*) for load {static.design_load:.4g} is better here: use "
             f"greedy-p:{static.design_load:.4g}"
         )
     return doubts
-
-
-def _unreached(workload: Workload, servers: int, target: Target, why: str) -> ControlError:
-    """Say why a limit was not reached, and whether any policy could."""
-    if target.max_time is None:
-        least = least_possible_blocking(workload, servers, WORTH_A_WAIT)
-    else:
-        least = least_possible_time(workload, servers, WORTH_A_WAIT)
-    if least is None or target.limit is None:
-        return ControlError(why)
-    if target.limit < least:
-        return ControlError(_hopeless(servers, target, least))
-    return ControlError(f"{why}; policies outside it go down to {least:.6g}")
-
-
-def _nearest(target: Target, answer: Performance) -> str:
-    nearest = f"blocking {answer.blocking}, mean execution time {answer.mean_execution_time}"
-    asked = (
-        f"max_blocking={target.max_blocking:g}"
-        if target.max_blocking is not None
-        else f"max_time={target.max_time:g}"
-    )
-    return (
-        f"{asked} was not reached in this family; allow more, or add servers; the nearest found: "
-        f"{nearest}"
-    )
-
-
-def _impossible(workload: Workload, servers: int, target: Target) -> str | None:
-    """Say that no policy at all keeps the limit, if a programme shows it at once."""
-    if target.max_blocking is None:
-        return None
-    least = least_possible_blocking(workload, servers, AT_ONCE)
-    if least is None or target.max_blocking >= least:
-        return None
-    return _hopeless(servers, target, least)
-
-
-def _hopeless(servers: int, target: Target, least: float) -> str:
-    told = f"of any policy on {servers} servers is {rounded_up(least)}; allow"
-    if target.max_time is not None:
-        return (
-            f"max_time={target.max_time:g} cannot be reached: the least mean execution time {told} "
-            f"that much"
-        )
-    return (
-        f"max_blocking={target.max_blocking:g} cannot be reached: the least blocking {told} that "
-        f"much, or add servers"
-    )
-
-
-def rounded_up(figure: float) -> str:
-    """Return four digits of a least value that is still reached."""
-    digit = 10.0 ** (math.floor(math.log10(figure)) - 3)
-    return f"{math.ceil(figure / digit) * digit:.4g}"

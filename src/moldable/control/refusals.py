@@ -1,0 +1,78 @@
+"""Why can a target not be reached, and what could be?
+
+Where the dynamic programme fits it says what no policy at all can better; elsewhere the nearest
+that the family of price policies came is all that is known.
+"""
+
+from __future__ import annotations
+
+import math
+
+from moldable.chain.states import MOST_STATES
+from moldable.control.steps import Say
+from moldable.control.targets import Target
+from moldable.control.yardstick import AT_ONCE, least_possible_blocking, least_possible_time
+from moldable.errors import ChainError, ControlError
+from moldable.performance import Performance
+from moldable.workload import Workload
+
+
+def refuse_impossible(workload: Workload, servers: int, target: Target) -> None:
+    """Refuse a limit on blocking that no policy at all keeps, if that is seen at once."""
+    if target.max_blocking is None:
+        return
+    least = least_possible_blocking(workload, servers, AT_ONCE)
+    if least is not None and target.max_blocking < least:
+        raise ControlError(_hopeless(servers, target, least))
+
+
+def unreached(workload: Workload, servers: int, target: Target, why: str, say: Say) -> ControlError:
+    """Say why a limit was not reached, and what any policy could reach, however long that takes."""
+    say("computing what any policy could reach, which may take minutes")
+    try:
+        if target.max_time is None:
+            least = least_possible_blocking(workload, servers, MOST_STATES)
+        else:
+            least = least_possible_time(workload, servers, MOST_STATES)
+    except ChainError:
+        # Figures at the ends of what numbers can hold: the family's answer is all there is.
+        least = None
+    if least is None or target.limit is None:
+        return ControlError(why)
+    if target.limit < least:
+        return ControlError(_hopeless(servers, target, least))
+    return ControlError(f"{why}; policies outside it go down to {least:.6g}")
+
+
+def nearest_found(target: Target, answer: Performance) -> str:
+    """Say how near the family came."""
+    nearest = f"blocking {answer.blocking}, mean execution time {answer.mean_execution_time}"
+    asked = (
+        f"max_blocking={target.max_blocking:g}"
+        if target.max_blocking is not None
+        else f"max_time={target.max_time:g}"
+    )
+    return (
+        f"{asked} was not reached in this family; allow more, or add servers; the nearest found: "
+        f"{nearest}"
+    )
+
+
+def _hopeless(servers: int, target: Target, least: float) -> str:
+    some = "1 server" if servers == 1 else f"{servers} servers"
+    told = f"of any policy on {some} is {rounded_up(least)}; allow"
+    if target.max_time is not None:
+        return (
+            f"max_time={target.max_time:g} cannot be reached: the least mean execution time {told} "
+            f"that much"
+        )
+    return (
+        f"max_blocking={target.max_blocking:g} cannot be reached: the least blocking {told} that "
+        f"much, or add servers"
+    )
+
+
+def rounded_up(figure: float) -> str:
+    """Return four digits of a least value that is still reached."""
+    digit = 10.0 ** (math.floor(math.log10(figure)) - 3)
+    return f"{math.ceil(figure / digit) * digit:.4g}"
