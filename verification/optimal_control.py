@@ -22,8 +22,10 @@ PUBLISHED = {4.0: (0.0325, 0.595), 8.0: (0.0161, 0.673)}
 STATIC_EXCESS = {2.0: 0.031, 4.0: 0.127, 8.0: 0.235, 16.0: 0.185}
 """Cost of the best static shares above the optimum at n = 40, load 0.8, by price.
 
-Design loads in steps of 0.02; steps of 0.01 take 0.5 percentage points off at price 4.
+Design loads in steps of 0.02; finer ones take a little off.
 """
+FINER = 10
+"""Steps of a scan into which each of those is cut."""
 
 
 def experiments() -> Iterator[Verdict]:
@@ -99,17 +101,20 @@ def _static_family() -> Iterator[Verdict]:
     servers = 40
     workload = Workload.single(SUBLINEAR, 0.8, servers)
     points = []
-    for design_load in np.linspace(0.7, 1.0, 16).tolist():
+    for design_load in np.linspace(0.7, 1.0, 15 * FINER + 1).tolist():
         policy = greedy_p(workload, servers, design_load)
         result = evaluate(workload, servers, policy, method="chain")
         blocking = result.blocking.value
         points.append((blocking, (1.0 - blocking) * result.mean_execution_time.value))
     lost, spent = np.array(points).T
     for control in tradeoff(workload, servers, STATIC_EXCESS).controls:
-        excess = float((spent + control.price * lost).min()) / control.cost - 1.0
+        costs = spent + control.price * lost
+        excess = float(costs[::FINER].min()) / control.cost - 1.0
+        best = float(costs.min()) / control.cost - 1.0
         expected = STATIC_EXCESS[control.price]
         what = (
             f"n = 40, price {control.price:g}: static shares cost {100 * excess:.1f} % more than "
-            f"the optimum; difference from {100 * expected:.1f} %"
+            f"the optimum, on a finer scan {100 * best:.1f} %; difference from "
+            f"{100 * expected:.1f} %"
         )
         yield Verdict(what, abs(excess - expected), 0.0006)

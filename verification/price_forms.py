@@ -38,9 +38,15 @@ def power_law(log_scale: float, log_exponent: float) -> PricePolicy:
 
 
 EXPONENTIAL_START = [
-    (q0, math.log(ell)) for q0 in range(-2, 7) for ell in (0.8, 1.6, 3, 4, 5, 6.5, 8, 12)
+    (float(q0), float(log_ell))
+    for q0 in np.linspace(-2.0, 7.0, 121)
+    for log_ell in np.linspace(math.log(0.8), math.log(16.0), 61)
 ]
-POWER_LAW_START = [(a, math.log(b)) for a in range(-1, 9) for b in (0.4, 0.7, 1, 1.4, 2, 3)]
+POWER_LAW_START = [
+    (float(log_scale), float(log_exponent))
+    for log_scale in np.linspace(-1.0, 9.0, 121)
+    for log_exponent in np.linspace(math.log(0.4), math.log(4.0), 61)
+]
 FAMILIES = {
     "stepwise": (exponential("stepwise"), EXPONENTIAL_START),
     "present": (exponential("present"), EXPONENTIAL_START),
@@ -97,17 +103,15 @@ def _above(one: list[float], two: list[float]) -> list[float]:
 
 
 def experiments() -> Iterator[Verdict]:
-    """Compare the forms and shapes curve by curve."""
+    """Compare the forms and shapes curve by curve; rows are per cent above the optimum."""
     for name, curve in (LOSING_EFFICIENCY | KEEPING_EFFICIENCY).items():
         found = costs(curve)
-        listed = "; ".join(
-            f"{family} {', '.join(f'{cost:.4f}' for cost in each)}"
-            for family, each in found.items()
-        )
         workload = Workload.single(curve, LOAD, SERVERS)
         least = [optimal_control(workload, SERVERS, price).cost for price in BLOCKED_JOB_PRICES]
-        listed += f"; optimum {', '.join(f'{cost:.4f}' for cost in least)}"
-        print(f"  {name}, costs at the prices {BLOCKED_JOB_PRICES}: {listed}", flush=True)
+        listed = (
+            " / ".join(f"{100 * gap:.3f}" for gap in _above(each, least)) for each in found.values()
+        )
+        print(f"  | {name} | {' | '.join(listed)} |", flush=True)
         gaps = _above(found["stepwise"], found["present"])
         if name in LOSING_EFFICIENCY:
             yield Verdict(f"{name}: most that stepwise costs above present", max(gaps), 3e-3)
