@@ -75,9 +75,9 @@ def experiments() -> Iterator[Verdict]:
     for kind, tables in (("fitted", fitted), ("unseen", unseen)):
         excess = np.concatenate([table[:, :, 2].ravel() for table in tables.values()])
         yield Verdict(
-            f"untuned prices, {kind}: median above the grid's best", np.median(excess), 0.02
+            f"untuned prices, {kind}: median above the grid's best", np.median(excess), 0.015
         )
-        yield Verdict(f"untuned prices, {kind}: worst above the grid's best", excess.max(), 0.07)
+        yield Verdict(f"untuned prices, {kind}: worst above the grid's best", excess.max(), 0.04)
 
 
 def _exponent(name: str, table: np.ndarray) -> Verdict:

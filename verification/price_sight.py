@@ -83,10 +83,25 @@ def difference_to_optimum() -> float:
     return abs(cost / optimum.cost - 1.0)
 
 
+def cheap_blocking() -> Iterator[Verdict]:
+    """Look at a best table where blocking is cheap: it is no price's, for its widths fall."""
+    servers, price = 40, 2.0
+    optimum = optimal_control(Workload.single(SUBLINEAR, 0.9, servers), servers, price)
+    problem, tables = optimum.problem, Tables(optimum.problem, price)
+    (kinds,), cost = tables.best(idle_only(problem), tables.of(optimum.widths_by_idle))
+    widths = problem.widths[kinds[1:]]
+    print(f"  sub-linear, load 0.9, n = {servers}, price 2, from 1 idle: {widths.tolist()}")
+    gap = cost / optimum.cost - 1.0 + optimum.gap
+    yield Verdict("cheap blocking: gap of the best table by idle servers", gap, 5e-4)
+    deepest = float(np.diff(widths).min())
+    yield Verdict("cheap blocking: largest fall of its widths", deepest, -1.0)
+
+
 def experiments() -> Iterator[Verdict]:
     """Check the search, print what each sight leaves, and judge the servers coming free."""
     yield Verdict("best table of six servers, against all 600", difference_to_trial(), 1e-9)
     yield Verdict("a table that sees every state, to the optimum", difference_to_optimum(), 1e-9)
+    yield from cheap_blocking()
     ratios, left = [], []
     for name, (workload, servers) in SYSTEMS.items():
         for price in PRICES:

@@ -49,6 +49,17 @@ def test_every_price_has_a_row_with_the_best_of_every_family(shown, families):
     assert "greedy(p*): 0.2500 / 0.4000; greedy: 0.3000 / 0.3500." in found
 
 
+def test_a_long_tail_is_starred_and_explained(shown, families):
+    plain, long = families.price_policy
+    long = dataclasses.replace(long, numbers=(2.5, 1.0, 2.0))
+    found = shown(show_tradeoff, dataclasses.replace(families, price_policy=(plain, long)))
+    assert any(" -0.543, 3.14 " in line for line in found)
+    assert any(" 2.5, 1* " in line for line in found)
+    told = "* a long tail: exp(q0) x (1 + idle/(2 ell))^-2."
+    assert told in found
+    assert told not in shown(show_tradeoff, families)
+
+
 def test_the_optimum_is_told_with_the_largest_doubt_of_all_prices(shown, families):
     first, second = families.optimum.controls
     doubtful = dataclasses.replace(first, lower_bound=first.cost * (1.0 - 0.003))

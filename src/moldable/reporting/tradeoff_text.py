@@ -8,9 +8,11 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from moldable.control.families import Families
+from moldable.control.families import Chosen, Families
 from moldable.performance import Performance
 
+EXPONENTIAL: Final = 2
+"""Numbers of such a price; a long tail is a third."""
 RARE: Final = 1e-3
 """Blocking of which four decimals would not say enough."""
 
@@ -35,11 +37,14 @@ def show_tradeoff(console: Console, answer: Families) -> None:
             f"{own.price:g}",
             best,
             _pair(own.performance),
-            ", ".join(f"{number:.3g}" for number in own.numbers),
+            _price(own),
             _pair(static.performance),
             f"{static.numbers[0]:.4g}",
         )
     console.print(table)
+    for tail in sorted({part.numbers[EXPONENTIAL:] for part in answer.price_policy} - {()}):
+        power = f"{tail[0]:g}"
+        console.print(f"* a long tail: exp(q0) x (1 + idle/({power} ell))^-{power}.")
     console.print("Static is greedy(p*) for the load beside it, whatever the true one.")
     paper = "overloaded" if answer.greedy_p is None else _pair(answer.greedy_p)
     console.print(f"greedy(p*): {paper}; greedy: {_pair(answer.greedy)}.")
@@ -48,6 +53,12 @@ def show_tradeoff(console: Console, answer: Families) -> None:
     else:
         gap = max(control.gap for control in answer.optimum.controls)
         console.print(f"The true optimum is known to within {100 * gap:.1g} % of its cost.")
+
+
+def _price(own: Chosen) -> str:
+    """Write q0 and ell; a star stands for a long tail, which would not fit."""
+    told = ", ".join(f"{number:.3g}" for number in own.numbers[:EXPONENTIAL])
+    return told if len(own.numbers) == EXPONENTIAL else f"{told}*"
 
 
 def _pair(answer: Performance) -> str:
