@@ -42,6 +42,8 @@ RARE: Final = 2e-5
 ATTEMPTS: Final = 8
 WASTE, WASTED_RARE, WASTED_TIME = 0.03, 0.15, 0.002
 """Share of the limit that may stay unused: of one on blocking, on rare blocking, and on time."""
+WASTED_EXACTLY: Final = 0.0005
+"""The same where figures have no noise."""
 LARGEST_STEP: Final = 10.0
 """In small changes of the knob, at first."""
 MOST_STEPS: Final = 100
@@ -131,7 +133,8 @@ class Judge:
     ) -> list[tuple[Knob[P], Performance]]:
         """Turn the knob until the limit is kept and hardly wasted, or nothing is gained."""
         slope = self._slope(knob) if slope is None else slope
-        way = Way(self._waste, 1.0 if self.target.max_blocking is not None else -1.0, slope)
+        waste = self._waste if answer.method == "simulate" else WASTED_EXACTLY
+        way = Way(waste, 1.0 if self.target.max_blocking is not None else -1.0, slope)
         found = [(knob, answer)]
         tables = {self.trials.table(knob.policy)}
         least = math.inf
