@@ -105,8 +105,11 @@ def test_a_limit_that_is_none_is_refused():
         least_time(Workload.single(SUBLINEAR, 0.8, 10), 10, 1)
 
 
-def test_nothing_more_is_blocked_where_that_saves_no_time():
+@pytest.mark.parametrize("allowed", [0.3, 0.5])
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6])
+def test_nothing_more_is_blocked_where_that_saves_no_time(allowed, tolerance):
     """All widths are as fast, so every policy has the same time and the narrowest blocks least."""
-    found = least_time(Workload.single(SpeedUp([1, 1, 1]), 0.8, 12), 12, 0.3)
+    workload = Workload.single(SpeedUp([1, 1, 1]), 0.8, 12)
+    found = least_time(workload, 12, allowed, tolerance=tolerance)
     assert found.mean_execution_time == pytest.approx(1.0)
     assert found.blocking == pytest.approx(erlang_b(9.6, 12), rel=1e-9)

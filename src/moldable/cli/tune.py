@@ -87,7 +87,7 @@ def tune(
     """
     from moldable.chain.states import MOST_STATES
     from moldable.control.tuning import tune as run
-    from moldable.control.yardstick import fits
+    from moldable.control.yardstick import AT_ONCE, fits
 
     _refuse_none_or_several(max_blocking, blocked_job_price, max_time)
     output.show_log()
@@ -117,7 +117,7 @@ def tune(
         from moldable.reporting.tuning_text import show_tuned
 
         show_tuned(output.console(), answer, decided)
-        if answer.optimum is None and not optimum and fits(system, n, MOST_STATES):
+        if not optimum and fits(system, n, MOST_STATES) and not fits(system, n, AT_ONCE):
             output.note("the true optimum would take a while here: ask for it with --optimum")
 
 

@@ -114,9 +114,10 @@ class _Search:
     def run(self) -> LeastTime:
         own = self.pricing
         fast = own.fastest()
-        if fast.blocking <= self.allowed:
-            return self._answer((fast,), (1.0,), fast.price)
         safe = own.solved(math.inf)
+        if fast.blocking <= self.allowed:
+            best = safe if _as_fast(safe, fast) else fast
+            return self._answer((best,), (1.0,), best.price)
         self._refuse_unreachable(safe)
         answer = self._mixed(safe, fast)
         while own.solutions < SOLUTIONS:
@@ -158,7 +159,7 @@ class _Search:
 
     def _mixed(self, safe: OptimalControl, fast: OptimalControl) -> LeastTime:
         """Block as much as is allowed, unless that saves no time."""
-        if safe.mean_execution_time <= fast.mean_execution_time * (1.0 + SAME):
+        if _as_fast(safe, fast):
             return self._answer((safe,), (1.0,), safe.price)
         share = (self.allowed - safe.blocking) / (fast.blocking - safe.blocking)
         price = self.pricing.slope(safe, fast)
@@ -179,3 +180,8 @@ class _Search:
             price=price,
             solutions=self.pricing.solutions,
         )
+
+
+def _as_fast(safe: OptimalControl, fast: OptimalControl) -> bool:
+    """Does blocking less cost no time? So it is where all widths are as fast."""
+    return safe.mean_execution_time <= fast.mean_execution_time * (1.0 + SAME)
