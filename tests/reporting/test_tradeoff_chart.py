@@ -7,10 +7,12 @@ import dataclasses
 import pytest
 
 from moldable import SpeedUp, Workload, tradeoff
+from moldable import families as trade_offs
 from moldable.cli.output import console
 from moldable.control.families import Chosen, Families
 from moldable.performance import Estimate
 from moldable.reporting.tradeoff_chart import ROWS, WIDEST, show_tradeoff_chart
+from moldable.reporting.tradeoff_plot import tradeoff_figure
 from reporting.answers import performing
 
 
@@ -95,3 +97,13 @@ def test_a_load_that_cannot_be_carried_has_no_star(lines, families):
     picture = lines(dataclasses.replace(families, greedy_p=None))
     assert not places(picture, "★")
     assert len(places(picture, "▲")) == 1
+
+
+def test_times_that_differ_by_rounding_are_drawn_on_one_line(lines):
+    """With one width all times are alike, and the bound on the best lies a hair below."""
+    workload = Workload.single(SpeedUp([1.0]), 0.8, 8)
+    alike = trade_offs(workload, 8, (2.0, 8.0), seed=1)
+    picture = lines(alike)
+    assert [line.split()[0] for line in picture if "┤" in line] == ["1", "0.5", "0"]
+    low, high = tradeoff_figure(alike).axes[0].get_ylim()
+    assert high - low > 0.01

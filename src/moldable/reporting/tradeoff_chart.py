@@ -17,6 +17,8 @@ ROWS: Final = 17
 WIDEST: Final = 76
 MARGIN: Final = 10
 ROUNDING: Final = 1e-9
+ALIKE: Final = 1e-5
+"""Relative distance of times that are one time to the eye, and may differ by rounding alone."""
 ACROSS: Final = 2000
 """Points of the curve: more than there are columns, and rows between two of them."""
 
@@ -83,6 +85,7 @@ def _drawn(families: list[Marked], columns: int) -> list[str]:
 
 def _rounded(low: float, high: float) -> tuple[float, float]:
     """Widen a range to numbers that are short to write."""
-    step = 0.2 * 10.0 ** math.floor(math.log10(high - low)) if high > low else high or 1.0
+    apart = high - low > ALIKE * high
+    step = 0.2 * 10.0 ** math.floor(math.log10(high - low)) if apart else high or 1.0
     begin, end = math.floor(low / step + ROUNDING), math.ceil(high / step - ROUNDING)
     return step * begin, step * max(end, begin + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from moldable.control.families import Chosen, Families
 from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new_figure
@@ -10,6 +10,9 @@ from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+NARROWEST: Final = 0.01
+"""Range of times that is drawn at least, as a share of them."""
 
 
 def tradeoff_figure(answer: Families) -> Figure:
@@ -32,6 +35,9 @@ def tradeoff_figure(answer: Families) -> Figure:
     axes.set_xlabel("blocking probability")
     axes.set_ylabel("mean execution time of accepted jobs (units of time)")
     axes.set_xlim(left=0.0)
+    low, high = axes.get_ylim()
+    if high - low < NARROWEST * high:  # all times are alike: show no rounding
+        axes.set_ylim(low - NARROWEST * high, high + NARROWEST * high)
     axes.legend(frameon=False)
     return figure
 

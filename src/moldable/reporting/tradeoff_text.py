@@ -11,8 +11,8 @@ from rich.table import Table
 from moldable.control.families import Chosen, Families
 from moldable.performance import Performance
 
-EXPONENTIAL: Final = 2
-"""Numbers of such a price; a long tail is a third."""
+PLAIN: Final = 2
+"""Numbers of an exponential price; a long tail is a third."""
 RARE: Final = 1e-3
 """Blocking of which four decimals would not say enough."""
 
@@ -42,7 +42,7 @@ def show_tradeoff(console: Console, answer: Families) -> None:
             f"{static.numbers[0]:.4g}",
         )
     console.print(table)
-    for tail in sorted({part.numbers[EXPONENTIAL:] for part in answer.price_policy} - {()}):
+    for tail in sorted({part.numbers[PLAIN:] for part in answer.price_policy} - {()}):
         power = f"{tail[0]:g}"
         console.print(f"* a long tail: exp(q0) x (1 + idle/({power} ell))^-{power}.")
     console.print("Static is greedy(p*) for the load beside it, whatever the true one.")
@@ -57,8 +57,8 @@ def show_tradeoff(console: Console, answer: Families) -> None:
 
 def _price(own: Chosen) -> str:
     """Write q0 and ell; a star stands for a long tail, which would not fit."""
-    told = ", ".join(f"{number:.3g}" for number in own.numbers[:EXPONENTIAL])
-    return told if len(own.numbers) == EXPONENTIAL else f"{told}*"
+    told = ", ".join(f"{number:.3g}" for number in own.numbers[:PLAIN])
+    return told if len(own.numbers) == PLAIN else f"{told}*"
 
 
 def _pair(answer: Performance) -> str:
