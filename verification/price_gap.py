@@ -169,8 +169,8 @@ def _by_shape() -> dict[str, Table]:
 
 
 def _add_each(tables: dict[str, Table], name: str, rows: Sequence[Gaps]) -> None:
-    for (shape, table), row in zip(tables.items(), rows, strict=False):
-        table.add(f"{name}, {shape}", row)
+    for shape, row in zip(SHAPES[: len(rows)], rows, strict=True):
+        tables[shape].add(f"{name}, {shape}", row)
 
 
 def _one(curve: SpeedUp, load: float, servers: int) -> tuple[Workload, int]:
@@ -179,11 +179,11 @@ def _one(curve: SpeedUp, load: float, servers: int) -> tuple[Workload, int]:
 
 def _several() -> Iterator[Several]:
     """Two and three classes on the most servers that the programme can take, a load each."""
-    for load in LOADS:
-        for name, build in (("two classes", two_classes), ("three classes", three_classes)):
-            servers = 30
-            while fits(build(servers + 1), servers + 1, MOST_STATES):
-                servers += 1
+    for name, build in (("two classes", two_classes), ("three classes", three_classes)):
+        servers = 30
+        while fits(build(servers + 1), servers + 1, MOST_STATES):
+            servers += 1
+        for load in LOADS:
             yield Several(name, build(servers, load), servers, load)
 
 

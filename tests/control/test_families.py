@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from moldable import (
@@ -67,20 +65,28 @@ def test_the_static_family_is_as_good_as_beside_a_tuned_price():
     assert cost(static.performance, 2.0) == pytest.approx(cost(tuned.performance, 2.0), rel=1e-6)
 
 
-def test_long_tails_are_named_by_a_third_number_and_weights_by_a_warning():
-    classes = JobClass("a", 4.0, SpeedUp([1, 1.7, 2.3])), JobClass("b", 2.0, SpeedUp([1, 1.9]))
-    workload = Workload((classes[0], dataclasses.replace(classes[1], weight=2.0)))
-    found = families(workload, 10, (2.0, 32.0), seed=1)
-    for own in found.price_policy:
-        build = PricePolicy.long_tailed if len(own.numbers) == 3 else PricePolicy.exponential
-        again = evaluate(workload, 10, build(*own.numbers))
-        assert again.blocking == own.performance.blocking
-    assert any("weights" in words for words in found.to_dict()["warnings"])
+def test_long_tails_are_named_by_a_third_number():
+    """NEMO on Skylake nodes (UoB-HPC/benchmarks): two run it 2.22 times as fast as one."""
+    workload = Workload.single(SpeedUp({1: 1.0, 2: 2.22, 4: 5.295, 8: 9.099}), 0.8, 20)
+    (own,) = families(workload, 20, [16.0], seed=1).price_policy
+    again = evaluate(workload, 20, PricePolicy.long_tailed(*own.numbers))
+    assert again.blocking == own.performance.blocking
+
+
+def test_weights_are_said_not_to_count():
+    pair = JobClass("a", 4.0, SpeedUp([1, 1.7])), JobClass("b", 2.0, SpeedUp([1, 1.9]), weight=2.0)
+    told = families(Workload(pair), 8, [4.0], seed=1).to_dict()["warnings"]
+    assert any("weights (a 1, b 2)" in words for words in told)
 
 
 @pytest.mark.parametrize(
     ("prices", "message"),
-    [([], "no price was given"), (4.0, "no list of prices"), ([-1.0], "at least 0")],
+    [
+        ([], "no price was given"),
+        (4.0, "no list of prices"),
+        ([-1.0], "at least 0"),
+        ([0], "above 0"),
+    ],
 )
 def test_bad_prices_are_refused(prices, message):
     with pytest.raises(MoldableError, match=message):

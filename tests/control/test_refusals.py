@@ -69,3 +69,9 @@ def test_only_the_family_is_spoken_of_where_the_programme_does_not_fit(monkeypat
         tune(SMALL, 16, max_blocking=0.001, seed=1)
     assert "any policy" not in str(refusal.value)
     assert "policies outside it" not in str(refusal.value)
+
+
+def test_a_load_that_no_programme_can_hold_is_refused_without_its_words():
+    with pytest.raises(MoldableError, match="not reached in this family") as refusal:
+        tune(Workload.single(SpeedUp([1, 1.5]), 1e20, 5), 5, max_blocking=0.5, seed=1)
+    assert "tolerance" not in str(refusal.value)

@@ -61,6 +61,9 @@ def test_the_edge_lies_between_no_policy_and_every_mixture():
         assert least * (1 - 1e-6) <= found <= curve.mean_time_at(blocking) * (1 + 1e-6)
         gaps.append(curve.mean_time_at(blocking) / least - 1)
     assert max(gaps) > 1e-3  # there is something between the two
+    assert curve.least_time_at(0.999) >= 0.0
+    with pytest.raises(MoldableError, match="below 1"):
+        curve.least_time_at(1.0)
 
 
 @pytest.mark.parametrize("threads", [0, -1])

@@ -19,7 +19,6 @@ from moldable import (
     tune,
 )
 from moldable.control import tuning
-from moldable.control.shapes import tails_tried
 from moldable.control.static_family import Static, StaticFamily
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
@@ -99,30 +98,6 @@ def test_two_classes_share_one_price():
     assert "b: " in tuned.thresholds
 
 
-def test_a_long_tail_is_chosen_where_it_is_better_unless_it_is_forbidden():
-    """NEMO on Skylake nodes (UoB-HPC/benchmarks): two run it 2.22 times as fast as one."""
-    workload = Workload.single(SpeedUp({1: 1.0, 2: 2.22, 4: 5.295, 8: 9.099}), 0.8, 20)
-    plain, long = (
-        tune(workload, 20, blocked_job_price=16.0, long_tail=long_tail, seed=1)
-        for long_tail in (False, None)
-    )
-    assert plain.tail is None
-    assert cost(long.performance, 16.0) < 0.98 * cost(plain.performance, 16.0)
-    assert long.policy == PricePolicy.long_tailed(long.q0, long.ell, long.tail)
-    assert long.to_dict()["policy"]["tail"] == long.tail == 2.0
-
-
-@pytest.mark.parametrize(
-    ("curves", "tails"),
-    [([CURVE], 1), ([CURVE, CURVE], 2), ([SpeedUp([1, 2.2, 3])], 2), ([SpeedUp.linear(4)], 1)],
-)
-def test_a_long_tail_is_tried_for_several_classes_and_bent_curves(curves, tails):
-    workload = Workload(tuple(JobClass(f"{k}", 1.0, curve) for k, curve in enumerate(curves)))
-    assert len(tails_tried(workload, 8, long_tail=None)) == tails
-    assert len(tails_tried(workload, 8, long_tail=True)) == 2
-    assert len(tails_tried(workload, 8, long_tail=False)) == 1
-
-
 def test_weights_are_said_not_to_count():
     def pair(weight):
         return Workload(
@@ -131,7 +106,7 @@ def test_weights_are_said_not_to_count():
 
     for weight, said in ((1.0, False), (5.0, True)):
         tuned = tune(pair(weight), 10, blocked_job_price=4.0, seed=1)
-        told = [words for words in tuned.performance.warnings if "weights (a 5, b 1)" in words]
+        told = [words for words in tuned.performance.warnings if "weights (a " in words]
         assert bool(told) == said
 
 
@@ -145,15 +120,6 @@ def test_a_limit_just_above_the_least_blocking_of_the_family_is_kept():
     tuned = tune(Workload.single(CURVE, 0.8, 64), 64, max_blocking=0.00846, seed=1)
     assert tuned.certified
     assert tuned.performance.blocking.value <= 0.00846
-
-
-def test_a_long_tail_keeps_limits():
-    tuned = tune(SMALL, 16, max_blocking=0.12, long_tail=True, seed=1)
-    plain = tune(SMALL, 16, max_blocking=0.12, seed=1)
-    assert tuned.certified
-    assert tuned.performance.blocking.value <= 0.12
-    times = [each.performance.mean_execution_time.value for each in (tuned, plain)]
-    assert times[0] <= times[1]
 
 
 def test_large_clusters_are_tuned_by_simulation_and_certified_by_the_interval():
@@ -286,3 +252,18 @@ def test_blocking_too_rare_to_count_is_certified_by_an_exact_chain():
     assert tuned.performance.method == "chain"
     assert 0.5e-6 < tuned.performance.blocking.value <= 1e-6
     assert tuned.certified
+
+
+def test_an_optimum_that_a_first_look_misses_by_a_little_is_looked_for_more_closely():
+    workload = Workload.single(SpeedUp([1, 2.2, 3.5]), 2.0, 10)
+    tuned = tune(workload, 10, max_blocking=0.526475, seed=1)
+    assert tuned.optimum.gap < 1e-4
+
+
+def test_the_best_design_load_uses_a_limit_up_where_figures_are_exact():
+    workload = Workload.single(CURVE, 0.8, 30)
+    tuned = tune(workload, 30, max_blocking=0.08, seed=1)
+    better = evaluate(workload, 30, greedy_p(workload, 30, 0.9446))
+    assert better.blocking.value <= 0.08
+    time = tuned.static.performance.mean_execution_time.value
+    assert time <= better.mean_execution_time.value * 1.0005

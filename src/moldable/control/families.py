@@ -126,10 +126,10 @@ def families(
     check_seed_and_threads(seed, threads)
     ascending = checked_prices(prices)
     trials = Trials(one_pool(workload), servers, fresh_seed() if seed is None else seed, threads)
+    judges = [Judge(trials, _target(price, trials), precision) for price in ascending]
     say("computing the true optimum")
     optimum, why = _optimum(trials, ascending)
     say("trying prices")
-    judges = [Judge(trials, _target(price, trials), precision) for price in ascending]
     own = _best_prices(trials, judges)
     say("trying greedy(p*) for other loads")
     static = _best_loads(trials, judges)

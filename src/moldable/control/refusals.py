@@ -21,7 +21,7 @@ def refuse_impossible(workload: Workload, servers: int, target: Target) -> None:
     """Refuse a limit on blocking that no policy at all keeps, if that is seen at once."""
     if target.max_blocking is None:
         return
-    least = least_possible_blocking(workload, servers, AT_ONCE)
+    least = _least(workload, servers, target, AT_ONCE)
     if least is not None and target.max_blocking < least:
         raise ControlError(_hopeless(servers, target, least))
 
@@ -29,19 +29,21 @@ def refuse_impossible(workload: Workload, servers: int, target: Target) -> None:
 def unreached(workload: Workload, servers: int, target: Target, why: str, say: Say) -> ControlError:
     """Say why a limit was not reached, and what any policy could reach, however long that takes."""
     say("computing what any policy could reach, which may take minutes")
-    try:
-        if target.max_time is None:
-            least = least_possible_blocking(workload, servers, MOST_STATES)
-        else:
-            least = least_possible_time(workload, servers, MOST_STATES)
-    except ChainError:
-        # Figures at the ends of what numbers can hold: the family's answer is all there is.
-        least = None
+    least = _least(workload, servers, target, MOST_STATES)
     if least is None or target.limit is None:
         return ControlError(why)
     if target.limit < least:
         return ControlError(_hopeless(servers, target, least))
-    return ControlError(f"{why}; policies outside it go down to {least:.6g}")
+    return ControlError(f"{why}; policies outside it go down to {rounded_up(least)}")
+
+
+def _least(workload: Workload, servers: int, target: Target, states: int) -> float | None:
+    """Return the least of what is limited; None where it has more states or cannot be told."""
+    possible = least_possible_blocking if target.max_time is None else least_possible_time
+    try:
+        return possible(workload, servers, states)
+    except ChainError:
+        return None  # figures at the ends of what numbers can hold
 
 
 def nearest_found(target: Target, answer: Performance) -> str:

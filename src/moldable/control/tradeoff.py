@@ -59,9 +59,11 @@ class TradeoffCurve:
 
         Every price proves that (1 - blocking) x time + price x blocking is at least its least cost.
         """
+        if not 0.0 <= blocking < 1.0:
+            raise ChainError(f"blocking={blocking:g} must be at least 0 and below 1, such as 0.1")
         charges = np.array([c.price * c.problem.mean_size for c in self.controls])
         costs = np.array([c.lower_bound for c in self.controls])
-        return float((costs - charges * blocking).max()) / (1.0 - blocking)
+        return max(0.0, float((costs - charges * blocking).max())) / (1.0 - blocking)
 
     def edge(self, points: int = 200) -> list[tuple[float, float]]:
         """Return blocking and `least_time_at` along the curve, its own points among them."""

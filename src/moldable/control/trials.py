@@ -93,7 +93,7 @@ def one_pool(workload: Workload) -> Workload:
     if workload.sharing != "pool":
         raise ControlError(
             f"these {len(workload.classes)} classes own their servers, but one price serves a "
-            f"pool: tune each class on its own servers, or let them share (sharing='pool')"
+            f"pool: take each class with its own servers, or let them share (sharing='pool')"
         )
     return workload
 
