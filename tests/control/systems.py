@@ -20,3 +20,9 @@ SYSTEMS = {
     "no width 1": (Workload.single(SpeedUp({2: 1.5, 3: 2.0}), 0.5, 10), 10),
     "two classes": (TWO_CLASSES, 8),
 }
+
+
+def cost(answer, price):
+    """What an arrival costs if the mean size is 1."""
+    blocking, time = answer.blocking.value, answer.mean_execution_time.value
+    return (1 - blocking) * time + price * blocking

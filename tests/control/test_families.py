@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from control.systems import cost
 from moldable import (
     Greedy,
     JobClass,
@@ -18,11 +19,6 @@ from moldable import (
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 PRICES = (1.0, 4.0, 16.0)
-
-
-def cost(answer, price):
-    blocking, time = answer.blocking.value, answer.mean_execution_time.value
-    return (1 - blocking) * time + price * blocking
 
 
 def test_price_policies_come_close_to_the_optimum_and_are_what_their_numbers_say():

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from control.systems import cost
 from moldable import JobClass, PricePolicy, SpeedUp, Workload, tune
 from moldable.control.shapes import tails_tried
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SMALL = Workload.single(CURVE, 0.8, 16)
-
-
-def cost(answer, price):
-    blocking, time = answer.blocking.value, answer.mean_execution_time.value
-    return (1 - blocking) * time + price * blocking
 
 
 def test_a_long_tail_is_chosen_where_it_is_better_unless_it_is_forbidden():

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from control.systems import cost
 from moldable import (
     Deterministic,
     Estimate,
@@ -23,11 +24,6 @@ from moldable.control.static_family import Static, StaticFamily
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SMALL = Workload.single(CURVE, 0.8, 16)
-
-
-def cost(answer, price):
-    blocking, time = answer.blocking.value, answer.mean_execution_time.value
-    return (1 - blocking) * time + price * blocking
 
 
 def test_a_price_on_blocked_jobs_is_met_within_a_per_cent_of_the_true_optimum():
