@@ -140,35 +140,38 @@ def experiments() -> Iterator[Verdict]:
 
 
 def _of_several() -> Iterator[Verdict]:
-    """Judge two and three classes, on as many servers as the programme can take, at every load.
+    """Judge two and three classes, on as many servers as the programme can take.
 
-    What `tune` takes for them must keep what single curves keep. The best tables by idle servers
-    are looked for at one load only, since that takes long.
+    The same is asked of them as of single curves, over all loads and at the one where the best
+    tables by idle servers are looked for, which takes long. At that load the medians of both shapes
+    are above what is asked, and those of the best tables are no better (`price_sight` shows why).
     """
-    tables = _by_shape()
+    tables, there = _by_shape(), _by_shape()
     systems = list(_several())
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(_gaps_of, systems)
         for system, rows in zip(systems, found, strict=True):
             _add_each(tables, str(system), rows)
-    tuned = tables[SHAPES[1]]
-    yield Verdict("several classes: median gap to the optimum", tuned.median(), 2e-3)
-    yield Verdict("several classes: worst at prices from 4", tuned.worst(*PRICES[1:]), 1e-2)
-    yield Verdict("several classes: worst at price 2", tuned.worst(2.0), 3e-2)
-    above = _median_above_any_table(tables)
-    yield Verdict("several classes: median above the best table found", above, 5e-4)
-    for shape in (SHAPES[0], SHAPES[2]):
-        print(f"  several classes, {shape}: median {100 * tables[shape].median():.2f} %")
+            if system.load == SEEN_THROUGH:
+                for shape, row in zip(SHAPES, rows, strict=True):
+                    there[shape].rows[str(system)] = row
+    floor = there[SHAPES[2]]
+    for shape in SHAPES[:2]:
+        table, which = tables[shape], f"several classes, {shape}"
+        yield Verdict(f"{which}: median gap", table.median(), 2e-3)
+        yield Verdict(f"{which}: worst gap at prices from 4", table.worst(*PRICES[1:]), 1e-2)
+        yield Verdict(f"{which}: worst gap at price 2", table.worst(2.0), 3e-2)
+        at_one = f"{which}, load {SEEN_THROUGH}"
+        yield Verdict(f"{at_one}: median gap", there[shape].median(), 2e-3)
+        above = _median_above(there[shape], floor)
+        yield Verdict(f"{at_one}: median above the best table found", above, 5e-4)
+    print(f"  any table, load {SEEN_THROUGH}: median {100 * floor.median():.2f} %")
 
 
-def _median_above_any_table(tables: dict[str, Table]) -> float:
-    """Return the median by which what `tune` takes is above the best tables, where known."""
-    tuned, any_table = SHAPES[1:]
-    above = [
-        np.subtract(tables[tuned].rows[name.replace(any_table, tuned)], row)
-        for name, row in tables[any_table].rows.items()
-    ]
-    return float(np.median(above))
+def _median_above(table: Table, floor: Table) -> float:
+    """Return the median by which the rows are above those of another table, in their order."""
+    rows, floors = (np.array(list(one.rows.values())) for one in (table, floor))
+    return float(np.median(rows - floors))
 
 
 def _gaps_of(system: Several) -> list[Gaps]:
