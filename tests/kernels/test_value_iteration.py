@@ -56,14 +56,50 @@ def test_the_outflow_is_the_matrix_times_the_values(case):
     assert found == pytest.approx(case.matrix @ case.values, rel=1e-12)
 
 
-@pytest.mark.parametrize(("sweep", "part"), [("sweep_up", np.tril), ("sweep_down", np.triu)])
-def test_sweeps_solve_their_triangle(case, sweep, part):
-    found = np.empty(case.problem.states)
-    getattr(case.kernels.value_iteration, sweep)(case.values, *case.fixed, found)
-    # The empty state's column below the diagonal is left to the solver.
-    triangle = part(-case.generator)
+def lower(case):
+    """Return the equations at or below the diagonal, but for the empty state's column."""
+    triangle = np.tril(-case.generator)
     triangle[0, 0] += 1.0
-    assert triangle @ found == pytest.approx(case.values, rel=1e-11)
+    return triangle
+
+
+def swept(case):
+    """Run both sweeps on the values: (the sweep up, what the sweep down adds, their sum)."""
+    kernels, (*lines, rates, arrivals, target) = case.kernels.value_iteration, case.fixed
+    inverse, up, both = (np.empty(case.problem.states) for _ in range(3))
+    kernels.invert_diagonal(*case.fixed, inverse)
+    kernels.sweep_up(case.values, *lines, rates, inverse, up)
+    added = up.copy()
+    kernels.sweep_down(added, arrivals, target, inverse, both)
+    return up, added, both
+
+
+def test_the_diagonal_is_inverted(case):
+    found = np.empty(case.problem.states)
+    case.kernels.value_iteration.invert_diagonal(*case.fixed, found)
+    assert found * lower(case).diagonal() == pytest.approx(np.ones(case.problem.states), rel=1e-13)
+
+
+def test_the_sweep_up_solves_what_is_below_the_diagonal(case):
+    up, _, _ = swept(case)
+    assert lower(case) @ up == pytest.approx(case.values, rel=1e-11)
+
+
+def test_the_sweep_down_solves_what_is_then_left_above_it(case):
+    up, added, both = swept(case)
+    upper = np.triu(-case.generator)
+    upper[0, 0] += 1.0
+    left = case.values - case.matrix @ up
+    assert upper @ added == pytest.approx(left, rel=1e-10, abs=1e-10)
+    assert both == pytest.approx(up + added, rel=1e-15)
+
+
+def test_the_outflow_of_both_sweeps_is_known_from_what_the_second_adds(case):
+    _, added, both = swept(case)
+    found = np.empty(case.problem.states)
+    *lines, rates, _, _ = case.fixed
+    case.kernels.value_iteration.swept_outflow(case.values, added, *lines, rates, found)
+    assert found == pytest.approx(case.matrix @ both, rel=1e-10, abs=1e-10)
 
 
 def valued(case, values, cost, accuracy, steps):
@@ -143,10 +179,9 @@ def test_the_same_digits_come_out_with_the_jit_off(both_ways, system):
 def digits(case):
     """Return all that the kernels write for a system, to the last bit."""
     cost = np.random.default_rng(9).random(case.problem.states)
-    written = [case.decisions, case.target, case.bounds]
-    for name in ("outflow", "sweep_up", "sweep_down"):
-        found = np.empty(case.problem.states)
-        getattr(case.kernels.value_iteration, name)(case.values, *case.fixed, found)
-        written.append(found)
+    written = [case.decisions, case.target, case.bounds, *swept(case)]
+    found = np.empty(case.problem.states)
+    case.kernels.value_iteration.outflow(case.values, *case.fixed, found)
+    written.append(found)
     written += valued(case, case.values, cost, 1e-10, 100)
     return [np.asarray(part).tobytes() for part in written]

@@ -178,6 +178,11 @@ def solve(
     lost = np.array([part.blocking.value for part in classes])
     spent = np.array([part.mean_execution_time.value for part in classes]) * (1.0 - lost)
     blocking, accepted_time = float(shares @ lost), float(shares @ spent)
+    if not blocking < 1.0:
+        raise ChainError(
+            f"the load is so high that the share of accepted jobs is lost in rounding beside "
+            f"blocking={blocking}; lower the arrival rates"
+        )
     table, idle_only = commonest_widths(problem, best.decisions, law)
     return OptimalControl(
         price=price,

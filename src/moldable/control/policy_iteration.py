@@ -1,9 +1,10 @@
 """How is the best policy of all found?
 
 By Howard's policy iteration: value the present policy, let every state choose the best width by
-these values, and so on. Values need not be exact on the way, so each round solves for them only as
-closely as pays. Whatever the values are, the least and the largest rate at which they change under
-the best widths enclose the least cost; when the two meet, the search is over.
+these values, and so on. Values need not be exact on the way, so they are solved for roughly while
+decisions still change, and closely in the end. Whatever the values are, the least and the largest
+rate at which they change under the best widths enclose the least cost; when the two meet, the
+search is over.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ STEPS: Final = 300
 """Rounds of improvement, and steps of the solver in each, before the search is given up."""
 COARSE: Final = 1e-2
 FINE: Final = 1e-11
-"""Share of the residual left by a round: while decisions still change, and at the very best."""
+"""Share of the residual left by a round: while decisions still change, and at the very best. Five
+times coarser, decisions go to and fro."""
+ROUGH_ROUNDS: Final = 30
+"""After so many rounds values are solved for closely, whatever still changes."""
 ROUNDING: Final = 1e-14
 """Relative error of a change of value, beside the largest rates and values."""
 
@@ -74,19 +78,23 @@ def best_policy(
     choices = (problem.after, problem.room, problem.rates, times, *problem.members)
     keep = ROUNDING * max(float(times.max()), float(blocked.max()))
     total = float(arrivals.sum())
-    finest = _finest(problem)
+    finest, closely = _finest(problem), False
     for done in range(1, ROUNDS + 1):
-        _, least, most = improve(
+        changed, least, most = improve(
             values, *lines, *choices, arrivals, blocked, keep, decisions, target
         )
         noise = finest * float(np.ptp(values))
-        if most - least <= max(tolerance * most, noise):
+        alike = most - least <= noise
+        # What rounding cannot tell apart after a rough round may still be worth a close one.
+        if most - least <= tolerance * most or (alike and closely):
             values -= values[0]
             lower = max((least - noise) / total, 0.0)
             return BestPolicy(decisions, target, values, lower, (most + noise) / total, done)
         cost = cost_rates(decisions, times, blocked, arrivals)
         values += 0.5 * (least + most) - values[0]
-        accuracy = min(COARSE, max(FINE, 0.1 * tolerance * most / (most - least)))
+        closely = alike or not changed or done > ROUGH_ROUNDS
+        needed = min(COARSE, max(FINE, 0.1 * tolerance * most / (most - least)))
+        accuracy = needed if closely else COARSE
         policy_values(values, cost, *lines, problem.rates, arrivals, target, accuracy, STEPS)
     raise ChainError(
         f"after {ROUNDS} rounds the least cost is known only to lie between {least / total:.6g} "

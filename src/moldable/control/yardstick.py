@@ -86,10 +86,14 @@ def _solved(workload: Workload, servers: int, target: Target, tolerance: float) 
 def least_possible_blocking(
     workload: Workload, servers: int, states: int = AT_ONCE
 ) -> float | None:
-    """Return the least blocking that any policy reaches; None where there are more states."""
+    """Return the least blocking that any policy reaches.
+
+    None where there are more states, or where it is too rare to be known closely.
+    """
     if not fits(workload, servers, states):
         return None
-    return least_blocking(workload, servers, tolerance=CLOSE).blocking
+    found = least_blocking(workload, servers, tolerance=CLOSE)
+    return found.blocking if found.gap <= KNOWN else None
 
 
 def least_possible_time(workload: Workload, servers: int, states: int) -> float | None:

@@ -84,85 +84,119 @@ def improve(
 
 
 @njit(nogil=True, cache=True)
+def _endings(line, counts, before, rates, ends, onto):
+    """List what may end beside a line: total rates, and the line each leads to; return how many."""
+    found = 0
+    for k in range(counts.shape[0]):
+        if counts[k, line] > 0:
+            ends[found], onto[found] = counts[k, line] * rates[k + 1], before[k, line]
+            found += 1
+    return found
+
+
+@njit(nogil=True, cache=True)
 def outflow(values, start, counts, before, rates, arrivals, target, result):
     """Write by how much each value falls per unit of time, plus the empty state's value.
 
     That last term makes the equations `outflow = cost` solvable: they give the empty state the
     cost per unit of time as its value.
     """
-    total = 0.0
-    for j in range(arrivals.size):
-        total += arrivals[j]
+    ends, onto = np.empty(counts.shape[0]), np.empty(counts.shape[0], np.int64)
     for line in range(start.size - 1):
         begin = start[line]
-        length = start[line + 1] - begin
-        ending = total
-        for k in range(counts.shape[0]):
-            ending += counts[k, line] * rates[k + 1]
-        for x in range(length):
-            result[begin + x] = values[0] + (ending + x * rates[0]) * values[begin + x]
-        for x in range(1, length):
-            result[begin + x] -= x * rates[0] * values[begin + x - 1]
-        for k in range(counts.shape[0]):
-            if counts[k, line] > 0:
-                ends, base = counts[k, line] * rates[k + 1], before[k, line]
-                for x in range(length):
-                    result[begin + x] -= ends * values[base + x]
-        for j in range(arrivals.size):
-            for x in range(length):
-                result[begin + x] -= arrivals[j] * values[target[j, begin + x]]
+        found = _endings(line, counts, before, rates, ends, onto)
+        for state in range(begin, start[line + 1]):
+            x, here = state - begin, values[state]
+            total = values[0]
+            if x > 0:
+                total += x * rates[0] * (here - values[state - 1])
+            for k in range(found):
+                total += ends[k] * (here - values[onto[k] + x])
+            for j in range(arrivals.size):
+                total += arrivals[j] * (here - values[target[j, state]])
+            result[state] = total
 
 
 @njit(nogil=True, cache=True)
-def sweep_up(right, start, counts, before, rates, arrivals, target, result):
-    """Solve for the part of the equations at or below the diagonal, from the empty state on."""
+def invert_diagonal(start, counts, before, rates, arrivals, target, result):
+    """Write one over the total rate out of each state, which is one more in the empty state."""
+    ends, onto = np.empty(counts.shape[0]), np.empty(counts.shape[0], np.int64)
     for line in range(start.size - 1):
         begin = start[line]
-        length = start[line + 1] - begin
         ending = 0.0
-        for x in range(length):
-            result[begin + x] = right[begin + x]
-        for k in range(counts.shape[0]):
-            if counts[k, line] > 0:
-                ends, base = counts[k, line] * rates[k + 1], before[k, line]
-                ending += ends
-                for x in range(length):
-                    result[begin + x] += ends * result[base + x]
-        last = 0.0
-        for x in range(length):
-            state = begin + x
-            out = ending + x * rates[0]
+        for k in range(_endings(line, counts, before, rates, ends, onto)):
+            ending += ends[k]
+        for state in range(begin, start[line + 1]):
+            out = ending + (state - begin) * rates[0]
             for j in range(arrivals.size):
                 if target[j, state] != state:
                     out += arrivals[j]
             if state == 0:
                 out += 1.0
-            last = (result[state] + x * rates[0] * last) / out
+            result[state] = 1.0 / out
+
+
+@njit(nogil=True, cache=True)
+def sweep_up(right, start, counts, before, rates, inverse, result):
+    """Solve for the part of the equations at or below the diagonal, from the empty state on.
+
+    `inverse` is what `invert_diagonal` writes.
+    """
+    ends, onto = np.empty(counts.shape[0]), np.empty(counts.shape[0], np.int64)
+    for line in range(start.size - 1):
+        begin = start[line]
+        found = _endings(line, counts, before, rates, ends, onto)
+        last = 0.0
+        for state in range(begin, start[line + 1]):
+            x, total = state - begin, right[state]
+            for k in range(found):
+                total += ends[k] * result[onto[k] + x]
+            # Only one product and one sum have to wait for the state before.
+            share = inverse[state]
+            last = share * total + share * (x * rates[0]) * last
             result[state] = last
 
 
 @njit(nogil=True, cache=True)
-def sweep_down(right, start, counts, before, rates, arrivals, target, result):  # noqa: ARG001
-    """Solve for the part of the equations at or above the diagonal, from the last state on.
+def sweep_down(swept, arrivals, target, inverse, result):
+    """Solve what `sweep_up` left over at or above the diagonal, from the last state on.
 
-    It takes what `sweep_up` takes, though nothing that ends is looked at.
+    Only arrivals and the empty state's value are left over there, so that no residual is needed.
+
+    Further arguments:
+        swept: what `sweep_up` wrote; becomes what is added to it.
+        result: the sum is written here.
     """
-    for line in range(start.size - 2, -1, -1):
+    empty = swept[0]
+    for state in range(swept.size - 1, -1, -1):
+        total = -empty if state > 0 else 0.0
+        for j in range(arrivals.size):
+            to = target[j, state]
+            if to != state:
+                total += arrivals[j] * result[to]
+        added = inverse[state] * total
+        result[state] = swept[state] + added
+        swept[state] = added
+
+
+@njit(nogil=True, cache=True)
+def swept_outflow(right, added, start, counts, before, rates, result):
+    """Write the outflow of what both sweeps made of `right`.
+
+    It differs from that only by what `sweep_down` added to the states that endings lead to.
+    """
+    ends, onto = np.empty(counts.shape[0]), np.empty(counts.shape[0], np.int64)
+    for line in range(start.size - 1):
         begin = start[line]
-        ending = 0.0
-        for k in range(counts.shape[0]):
-            ending += counts[k, line] * rates[k + 1]
-        for x in range(start[line + 1] - begin - 1, -1, -1):
-            state = begin + x
-            total, out = right[state], ending + x * rates[0]
-            for j in range(arrivals.size):
-                to = target[j, state]
-                if to != state:
-                    out += arrivals[j]
-                    total += arrivals[j] * result[to]
-            if state == 0:
-                out += 1.0
-            result[state] = total / out
+        found = _endings(line, counts, before, rates, ends, onto)
+        for state in range(begin, start[line + 1]):
+            x, total = state - begin, right[state] + added[0]
+            if x > 0:
+                total -= x * rates[0] * added[state - 1]
+            for k in range(found):
+                total -= ends[k] * added[onto[k] + x]
+            result[state] = total
+    result[0] = right[0]
 
 
 @njit(nogil=True, cache=True)
@@ -175,15 +209,13 @@ def _dot(a, b):
 
 
 @njit(nogil=True, cache=True)
-def _swept(right, start, counts, before, rates, arrivals, target, result, rest, fix):
-    """Solve roughly: one sweep up, then one down for what is left."""
-    sweep_up(right, start, counts, before, rates, arrivals, target, result)
-    outflow(result, start, counts, before, rates, arrivals, target, rest)
-    for i in range(right.size):
-        rest[i] = right[i] - rest[i]
-    sweep_down(rest, start, counts, before, rates, arrivals, target, fix)
-    for i in range(right.size):
-        result[i] += fix[i]
+def _solved_roughly(
+    right, start, counts, before, rates, arrivals, target, inverse, swept, solved, flow
+):  # fmt: skip
+    """Solve by one sweep up and one down for what is left; write that and its outflow."""
+    sweep_up(right, start, counts, before, rates, inverse, swept)
+    sweep_down(swept, arrivals, target, inverse, solved)
+    swept_outflow(right, swept, start, counts, before, rates, flow)
 
 
 @njit(nogil=True, cache=True)
@@ -207,7 +239,8 @@ def policy_values(
     states = values.size
     residual, along, flow = np.empty(states), np.zeros(states), np.zeros(states)
     smooth, image = np.empty(states), np.empty(states)
-    rest, fix, kept = np.empty(states), np.empty(states), values.copy()
+    inverse, swept, kept = np.empty(states), np.empty(states), values.copy()
+    invert_diagonal(start, counts, before, rates, arrivals, target, inverse)
     outflow(values, start, counts, before, rates, arrivals, target, residual)
     for i in range(states):
         residual[i] = cost[i] - residual[i]
@@ -223,8 +256,9 @@ def policy_values(
         beta = rho / last * (alpha / omega)
         for i in range(states):
             along[i] = residual[i] + beta * (along[i] - omega * flow[i])
-        _swept(along, start, counts, before, rates, arrivals, target, smooth, rest, fix)
-        outflow(smooth, start, counts, before, rates, arrivals, target, flow)
+        _solved_roughly(
+            along, start, counts, before, rates, arrivals, target, inverse, swept, smooth, flow
+        )
         lean = _dot(shadow, flow)
         if lean == 0.0:
             break
@@ -232,8 +266,9 @@ def policy_values(
         for i in range(states):
             residual[i] -= alpha * flow[i]
             values[i] += alpha * smooth[i]
-        _swept(residual, start, counts, before, rates, arrivals, target, smooth, rest, fix)
-        outflow(smooth, start, counts, before, rates, arrivals, target, image)
+        _solved_roughly(
+            residual, start, counts, before, rates, arrivals, target, inverse, swept, smooth, image
+        )
         weight = _dot(image, image)
         # Without a residual left to smooth, the half step was the whole answer: keep it.
         omega = _dot(image, residual) / weight if weight > 0.0 else 0.0
