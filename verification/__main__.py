@@ -1,8 +1,10 @@
-"""Run every experiment; the exit code is 1 if one fails."""
+"""Run every experiment, or those whose names are given; the exit code is 1 if one fails."""
 
 from __future__ import annotations
 
+import argparse
 import sys
+import time
 
 from verification import (
     bounds_against_exact,
@@ -43,17 +45,25 @@ EXPERIMENTS = (
 )
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Print one line for each verdict."""
+    known = {module.__name__.rpartition(".")[2]: module for module in EXPERIMENTS}
+    parser = argparse.ArgumentParser(prog="python -m verification", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"one of {', '.join(known)}")
+    chosen = parser.parse_args(arguments).names or list(known)
+    if strange := [name for name in chosen if name not in known]:
+        parser.error(f"there is no experiment {strange[0]!r}; names: {', '.join(known)}")
     failed = 0
-    for module in EXPERIMENTS:
-        print((module.__doc__ or "").strip(), flush=True)
-        for verdict in module.experiments():
+    for name in chosen:
+        print(f"{name}: {(known[name].__doc__ or '').strip()}", flush=True)
+        begun = time.perf_counter()
+        for verdict in known[name].experiments():
             print(f"  {verdict}", flush=True)
             failed += not verdict.holds
+        print(f"  ({(time.perf_counter() - begun) / 60.0:.1f} min)", flush=True)
     print("all hold" if not failed else f"{failed} failed")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

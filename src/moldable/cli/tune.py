@@ -66,7 +66,7 @@ def tune(
         typer.Option(
             "--optimum",
             help="Compute the true optimum even where that takes minutes: up to five million "
-            "states instead of 20,000, if sizes are exponential.",
+            "states instead of 50,000, if sizes are exponential.",
         ),
     ] = False,
     size: SizeOption = None,

@@ -34,8 +34,8 @@ from moldable.workload import Workload
 
 Settled = tuple[Knob[PricePolicy], Performance, bool]
 
-POLISHED: Final = 2
-LOOKS: Final = (48, 5), (12, 7)
+POLISHED: Final = 4
+LOOKS: Final = (64, 7), (16, 9)
 """The round whose number of jobs the neighbours of the best take; how many of all are then measured
 again, and with the jobs of which round."""
 FINALISTS: Final = 3

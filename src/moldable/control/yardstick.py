@@ -18,7 +18,7 @@ from moldable.errors import ChainError, InfeasibleError
 from moldable.sizes import Exponential
 from moldable.workload import Workload
 
-AT_ONCE: Final = 20_000
+AT_ONCE: Final = 50_000
 """States up to which the dynamic programme takes a few seconds."""
 CLOSE, CLOSER, KNOWN = 1e-4, 1e-6, 1e-2
 """Gap that is asked for at first, and if that is missed by a little; the largest that is told."""
