@@ -297,3 +297,12 @@ def test_max_jobs_is_kept():
 def test_the_kernel_suits_the_number_of_replications():
     assert simulate(CHAIN, 40, jobs=500, replications=2, seed=1).kernel == "bucket-ring"
     assert simulate(CHAIN, 40, jobs=500, replications=8, seed=1).kernel == "count-chain"
+
+
+@pytest.mark.parametrize("shape", [1.01, 1.001])
+def test_what_never_ends_does_not_swallow_the_time_of_other_jobs(shape):
+    """Residual sizes go up to 1e308 and beyond there; jobs held 0.2 % of the time once, or nan."""
+    workload = Workload((JobClass("jobs", 16.0, SpeedUp([1, 1.8]), size=Pareto(shape)),))
+    answer = simulate(workload, 20, jobs=20_000, replications=16, seed=1)
+    assert 0.5 < answer.busy_fraction < 0.9
+    json.dumps(answer.to_dict(), allow_nan=False)

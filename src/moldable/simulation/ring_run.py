@@ -26,6 +26,9 @@ SLICE: Final = 1 << 20
 """Jobs that the kernel draws for itself between two words to the caller."""
 CHUNK: Final = 1 << 16
 """Jobs put into the ring at once when a replication begins."""
+FOREVER: Final = 1e12
+"""Mean sizes that no replication lasts. What is left of a longer job is not told from that: heavy
+tails leave more than numbers hold, and sums of it would swallow all other times."""
 TURN: Final = 2.0
 """Mean execution times that the ring spans in one turn."""
 
@@ -288,7 +291,7 @@ def _let_run(plan: Plan, model: RingModel, state: _State, rng: np.random.Generat
         law = system.workload.classes[system.kind_class[kind]].size
         for begin in range(0, count, CHUNK):
             left = law.sample_residual(rng, min(CHUNK, count - begin))
-            state.put(model, kind, left * model.scales[kind])
+            state.put(model, kind, np.minimum(left, FOREVER) * model.scales[kind])
 
 
 class _Window:
