@@ -7,6 +7,7 @@ import pytest
 
 from moldable import Deterministic, Greedy, JobClass, SpeedUp, Workload, evaluate, greedy_p
 from moldable.errors import SimulationError
+from moldable.simulation import candidates
 from moldable.simulation.candidates import try_policies
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
@@ -52,3 +53,11 @@ def test_classes_with_servers_of_their_own_are_refused():
     reserved = Workload((JobClass("a", 4.0, CURVE), JobClass("b", 4.0, CURVE)), "reserved")
     with pytest.raises(SimulationError, match="own servers"):
         try_policies(reserved, 40, [Greedy()], **SIZE)
+
+
+def test_light_loads_are_run_job_by_job(monkeypatch):
+    """Nearly all ticks of a uniform clock would be no arrivals: a run would not end."""
+    monkeypatch.setattr(candidates, "_run_set", None)
+    light = Workload.single(CURVE, 0.01, 8)
+    trials = try_policies(light, 8, [Greedy()], jobs=2_000, replications=2, seed=1)
+    assert trials.mean_times[0] == pytest.approx(1 / 3.4, rel=0.01)

@@ -25,7 +25,7 @@ from moldable.policies.policy_table import Policy
 from moldable.simulation.chain_run import LANE_SETS, SLICE, TICKS, kernel_arguments, start_lane
 from moldable.simulation.estimates import around, errors_of
 from moldable.simulation.plan import MAIN, Plan
-from moldable.simulation.replications import CHAIN_SLOTS, count_workers
+from moldable.simulation.replications import CHAIN_SLOTS, LEAST_USE, count_workers
 from moldable.simulation.ring_run import run_ring
 from moldable.system import System, build_system, on_common_kinds
 from moldable.workload import Workload
@@ -127,6 +127,8 @@ def _models(systems: Sequence[System]) -> list[ChainModel] | None:
     known = [model for model in models if model is not None]
     if len(known) < len(models) or known[0].rates.size > CHAIN_SLOTS:
         return None
+    if known[0].arrival_rate < LEAST_USE * known[0].total_rate:
+        return None  # a light load: most of the clock's ticks would be no arrivals
     rows = max(model.outcomes.shape[0] for model in known)
     return [dataclasses.replace(model, outcomes=_longer(model, rows)) for model in known]
 
