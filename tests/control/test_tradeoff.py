@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from threading import Event
 
 import numpy as np
 import pytest
 
 from control.systems import SUBLINEAR
-from moldable import MoldableError, Workload
+from moldable import MoldableError, SpeedUp, Workload
 from moldable.control.constrained import least_time
-from moldable.control.tradeoff import tradeoff
+from moldable.control.problem import control_problem
+from moldable.control.tradeoff import _in_a_row, tradeoff
 
 
 def test_blocking_falls_and_cost_rises_with_the_price():
@@ -75,3 +77,11 @@ def test_threads_are_whole_numbers_from_1(threads):
 def test_a_curve_needs_a_price():
     with pytest.raises(MoldableError, match="no price was given"):
         tradeoff(Workload.single(SUBLINEAR, 0.8, 10), 10, ())
+
+
+def test_an_interrupted_row_of_prices_ends_before_the_next():
+    stopped = Event()
+    problem = control_problem(Workload.single(SpeedUp([1, 1.5]), 0.8, 4), 4)
+    assert len(_in_a_row(problem, [2.0, 4.0], 1e-6, stopped)) == 2
+    stopped.set()
+    assert _in_a_row(problem, [2.0, 4.0], 1e-6, stopped) == []

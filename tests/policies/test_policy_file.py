@@ -124,8 +124,12 @@ def test_tables_written_by_hand_are_read(read):
         ('{"policy": "greedy-p", "classes": {}, "label": 3}', '"label" is 3; it must be text'),
         ('{"policy": "thresholds", "classes": {"jobs": {"x": 1}}}', "key 'x' is no whole number"),
         (
+            '{"policy": "thresholds", "classes": {"jobs": {"' + "1" * 5000 + '": 1}}}',
+            "key '1{18}' is no whole number of servers",
+        ),
+        (
             '{"policy": "thresholds", "classes": {"jobs": {"1": 1, "01": 1}}}',
-            "key '01' is no whole number or repeats one",
+            "key '01' is no whole number of servers or repeats one",
         ),
         (
             '{"policy": "thresholds", "classes": {"jobs": {"2": 3}}}',

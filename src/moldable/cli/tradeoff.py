@@ -89,12 +89,17 @@ def tradeoff(
 
 
 def _prices(text: str) -> list[float]:
+    from moldable.control.optimal_control import DEAREST
+
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--prices {text!r} is not a list of numbers; write 2,4,8") from None
-    if not all(0.0 < price < float("inf") for price in found):
-        raise InputError(f"--prices {text!r}: prices must be above 0 and finite; write 2,4,8")
+    if not all(0.0 < price < DEAREST for price in found):
+        raise InputError(
+            f"--prices {text!r}: prices must be above 0 and below {DEAREST:g}, in mean sizes; "
+            f"write 2,4,8"
+        )
     return sorted(set(found))
 
 

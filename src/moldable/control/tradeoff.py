@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, Final, final
 
 import numpy as np
@@ -115,11 +116,17 @@ def tradeoff(
     problem = control_problem(workload, servers)
     rows = [ascending[k : k + IN_A_ROW] for k in range(0, len(ascending), IN_A_ROW)]
 
+    stopped = Event()
+
     def solve_row(row: list[float]) -> list[OptimalControl]:
-        return _in_a_row(problem, row, tolerance)
+        return _in_a_row(problem, row, tolerance, stopped)
 
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        solved = list(pool.map(solve_row, rows))
+        try:
+            solved = list(pool.map(solve_row, rows))
+        except BaseException:
+            stopped.set()  # the pool waits for what runs, however long that is
+            raise
     return TradeoffCurve(tuple(control for row in solved for control in row))
 
 
@@ -134,10 +141,12 @@ def checked_prices(prices: Iterable[float]) -> list[float]:
 
 
 def _in_a_row(
-    problem: ControlProblem, prices: list[float], tolerance: float
+    problem: ControlProblem, prices: list[float], tolerance: float, stopped: Event
 ) -> list[OptimalControl]:
     found: list[OptimalControl] = []
     for price in prices:
+        if stopped.is_set():
+            break
         found.append(solve(problem, price, tolerance, _extrapolated(found, price)))
     return found
 

@@ -40,6 +40,9 @@ from moldable.text_files import read_text, write_whole
 
 Data = Mapping[str, Any]
 
+DIGITS: Final = 18
+"""Of a key that can be a number of servers; thousands of them Python does not even read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -147,11 +150,13 @@ def _tables(data: Data, row: str) -> dict[str, dict[int, Any]]:
             raise InputError(f"class {name!r} has {table!r}; write {row}")
         tables[name] = {}
         for key, value in table.items():
-            if not (key.isascii() and key.isdigit()) or int(key) in tables[name]:
+            number = int(key) if key.isascii() and key.isdigit() and len(key) <= DIGITS else None
+            if number is None or number in tables[name]:
                 raise InputError(
-                    f"class {name!r}: key {key!r} is no whole number or repeats one; write {row}"
+                    f"class {name!r}: key {key[:DIGITS]!r} is no whole number of servers or "
+                    f"repeats one; write {row}"
                 )
-            tables[name][int(key)] = value
+            tables[name][number] = value
     return tables
 
 

@@ -216,7 +216,7 @@ def _check_two(price: ExponentialPrice | LongTailPrice) -> None:
             f"price: q0={q0} must lie between {-LARGEST_EXPONENT:.0f} and "
             f"{LARGEST_EXPONENT:.0f}: it is the logarithm of a price; correct it"
         )
-    hint = "it is the number of idle servers that divides the price by e"
+    hint = "it is the number of idle servers that divides the price by e: try the root of servers"
     object.__setattr__(price, "q0", q0)
     object.__setattr__(price, "ell", positive(price.ell, "price: ell", PolicyError, hint))
 
