@@ -33,7 +33,7 @@ def test_a_long_tail_and_the_optimum_can_be_asked_for(run):
 
 def test_where_the_optimum_would_take_a_while_it_is_said_how_to_get_it(run):
     words = ("tune", "--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--blocked-job-price", "4")
-    assert "--optimum" in run(*words, "--servers", "48", "--seed", "1").stderr
+    assert "--optimum" in run(*words, "--servers", "56", "--seed", "1").stderr
     assert "--optimum" not in run(*words, "--servers", "10", "--seed", "1").stderr
 
 
@@ -140,6 +140,7 @@ def test_a_folder_that_cannot_be_made_or_written_to_is_refused_before_the_work(r
         (("tune", *SMALL, "--max-blocking", "1e-6"), "the least blocking of any policy"),
         (("tradeoff", *SMALL, "--prices", "2,many"), "not a list of numbers"),
         (("tradeoff", *SMALL, "--prices", "-2"), "above 0"),
+        (("tradeoff", *SMALL, "--prices", "1e12"), "below 1e+12"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_way_out(run, arguments, message):

@@ -6,6 +6,7 @@ import pytest
 
 from moldable import JobClass, MoldableError, SpeedUp, Workload, tune
 from moldable.control import refusals
+from moldable.control.yardstick import least_possible_blocking
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SMALL = Workload.single(CURVE, 0.8, 16)
@@ -75,3 +76,28 @@ def test_a_load_that_no_programme_can_hold_is_refused_without_its_words():
     with pytest.raises(MoldableError, match="not reached in this family") as refusal:
         tune(Workload.single(SpeedUp([1, 1.5]), 1e20, 5), 5, max_blocking=0.5, seed=1)
     assert "tolerance" not in str(refusal.value)
+
+
+def test_less_time_than_the_fastest_width_takes_is_refused_before_any_search():
+    """Two hundred servers have too many states for the programme."""
+    said = []
+    with pytest.raises(MoldableError, match=r"max_time=0.29 .* on any number .* 0.2942 .* allow"):
+        tune(Workload.single(CURVE, 0.8, 200), 200, max_time=0.29, progress=said.append)
+    assert len(said) == 1
+
+
+def test_widths_that_do_not_fit_make_nothing_faster(monkeypatch):
+    monkeypatch.setattr(refusals, "AT_ONCE", 1)
+    with pytest.raises(MoldableError, match=r"take 0\.4 on average"):
+        tune(Workload.single(CURVE, 0.5, 3), 3, max_time=0.35, seed=1)
+
+
+def test_the_least_blocking_is_not_told_where_rounding_hides_it():
+    """Erlang's formula gives 1.7e-20, which no bound can prove."""
+    assert least_possible_blocking(Workload.single(CURVE, 0.01, 12), 12) is None
+    assert least_possible_blocking(Workload.single(CURVE, 0.1, 12), 12) == pytest.approx(5.606e-9)
+
+
+def test_a_least_value_of_nothing_can_be_told():
+    assert refusals.rounded_up(0.0) == "0"
+    assert refusals.rounded_up(0.012341) == "0.01235"

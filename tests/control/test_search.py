@@ -108,7 +108,8 @@ def test_what_is_out_of_reach_ends_at_the_nearest():
 def test_a_good_plateau_does_not_hide_what_is_better_beyond_its_edge():
     search = Search(plateau, FREE, lambda pair: (max(pair[0], 1.3), pair[1]))
     search.run(8.0)
-    q0, _ = search.best_tried(1, [(16, 0)])[0]
+    search.look_again([(32, 0), (16, 0)])
+    q0, _ = search.ranked()[0]
     assert 1.37 < q0 < 1.43
 
 
@@ -129,16 +130,46 @@ def test_tables_are_measured_once_unless_they_are_noisy():
 def test_the_best_tried_are_ranked_by_the_last_look():
     search = Search(bowl, FREE, own)
     search.run(8.0)
-    ranked = search.best_tried(4, [(16, 0)])
+    search.look_again([(32, 0), (16, 0)])
+    ranked = search.ranked()
     costs = [FREE.cost(*figures) for figures in bowl(ranked, 0)]
     assert costs == sorted(costs)
-    assert len(set(ranked)) == 4
+    assert len(set(ranked)) == 16
 
 
-@pytest.mark.parametrize(("looks", "found"), [([(16, 7)], False), ([(48, 5), (12, 7)], True)])
+@pytest.mark.parametrize(
+    ("looks", "found"), [([(16, 5), (16, 7)], False), ([(48, 5), (12, 7)], True)]
+)
 def test_luck_in_a_hurried_measurement_wins_only_if_few_are_looked_at_again(looks, found):
     best = (-np.log(0.1 / 3.35) - 2.0, np.e)
     lucky = [(float(q0), np.e) for q0 in np.linspace(4.0, 6.0, 40)]
     hurried = {pair: (pair, (0.0, 0.1)) for pair in lucky} | {best: (best, (0.0, 0.2))}
     search = Search(bowl, FREE, own, tried=hurried)
-    assert (search.best_tried(1, looks) == [best]) is found
+    search.look_again(looks)
+    assert (search.ranked()[0] == best) is found
+
+
+def test_around_the_limit_come_those_that_break_it_a_little_and_those_that_keep_it_well():
+    target = Target.of(0.1, None, None, 1.0)
+    figures = [(0.0999, 0.5), (0.0998, 0.51), (0.1004, 0.4), (0.09, 0.7), (0.2, 0.3)]
+    lucky, luckier, broken, kept, hopeless = pairs = [(float(i), 1.0) for i in range(5)]
+    tried = {pair: (pair, found) for pair, found in zip(pairs, figures, strict=True)}
+    search = Search(bowl, target, own, tried=tried)
+    assert search.ranked() == [lucky, luckier, kept, broken, hopeless]
+    # At 0.1 and 0.10025 the lucky one is best, at 0.09975 the kept one, at 0.1005 the broken one.
+    assert search.around_limit() == [lucky, kept, broken, luckier, hopeless]
+
+
+def test_covering_finds_the_best_that_a_search_from_one_side_misses():
+    """Beside a wide bowl there is a narrow hole, half as deep again."""
+
+    def holed(pairs, number):
+        hole = [abs(q0 - 6.0) < 0.06 and abs(np.log(ell) - 3.0) < 0.06 for q0, ell in pairs]
+        figures = zip(bowl(pairs, number), hole, strict=True)
+        return [(0.0, 0.1) if deep else found for found, deep in figures]
+
+    search = Search(holed, FREE, own)
+    pair = search.run(8.0)
+    assert holed([pair], 0) == bowl([pair], 0)
+    search.cover(8.0)
+    assert holed(search.ranked()[:1], 0) == [(0.0, 0.1)]

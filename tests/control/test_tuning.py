@@ -153,11 +153,26 @@ def test_the_result_is_ready_for_json():
         "static",
         "optimum",
         "certified",
+        "precision",
     }
     assert keys <= set(answer)
     assert set(answer["greedy_p"]) == {"blocking", "mean_execution_time"}
     assert answer["policy"].items() >= {"policy": "price", "q0": answer["q0"]}.items()
     assert set(answer["static"]) == {"design_load", "blocking", "mean_execution_time"}
+    assert answer["target"] == {"max_blocking": 0.12}
+    assert answer["seed"] is None  # all of it is exact
+
+
+def test_an_answer_names_the_seed_that_finds_it_again():
+    workload = Workload.single(CURVE, 0.8, 30)
+    first = tune(workload, 30, blocked_job_price=8.0)
+    again = tune(workload, 30, blocked_job_price=8.0, seed=first.seed)
+    assert isinstance(first.seed, int)
+    assert (again.q0, again.ell, again.static.design_load) == (
+        first.q0,
+        first.ell,
+        first.static.design_load,
+    )
 
 
 @pytest.mark.parametrize("target", [{"max_blocking": 0.3}, {"blocked_job_price": 4.0}])
@@ -210,9 +225,9 @@ def test_a_simpler_policy_that_is_better_is_named(monkeypatch):
     better = dataclasses.replace(
         better, blocking=Estimate.exact(0.0), mean_execution_time=Estimate.exact(0.1)
     )
-    monkeypatch.setattr(StaticFamily, "best", lambda *_: Static(0.85, better))
+    monkeypatch.setattr(StaticFamily, "best", lambda *_: Static(0.8512345678, better))
     tuned = tune(SMALL, 16, blocked_job_price=4.0, seed=1)
-    assert any("greedy-p:0.85" in warning for warning in tuned.performance.warnings)
+    assert any("use greedy-p:0.8512345678" in warning for warning in tuned.performance.warnings)
 
 
 @pytest.mark.parametrize("limit", [1e-5, 1e-7])

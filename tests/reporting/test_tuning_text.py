@@ -25,8 +25,10 @@ TUNED = Tuned(
     greedy_p=performing(Estimate.exact(0.125), 0.625),
     static=Static(0.87654, performing(Estimate.exact(0.0625), 0.75)),
     optimum=Best(0.03, 0.7, 1e-5),
+    target={"max_blocking": 0.05},
+    precision=0.01,
+    seed=None,
     certified=True,
-    limited=True,
 )
 
 
@@ -78,7 +80,7 @@ def test_simulated_figures_are_certified_by_their_interval(told):
 
 
 def test_without_a_limit_nothing_is_certified(told):
-    found = told(dataclasses.replace(TUNED, limited=False))
+    found = told(dataclasses.replace(TUNED, target={"blocked_job_price": 4.0}))
     assert not any("ertified" in line for line in found)
 
 
@@ -101,3 +103,8 @@ def test_a_target_that_is_only_met_on_average_is_not_called_certain(told):
 def test_a_price_with_a_long_tail_is_written_out(told):
     found = told(dataclasses.replace(TUNED, tail=2.0))
     assert found[1] == "The price of a server is exp(1.235) x (1 + idle/9.136)^-2."
+
+
+def test_the_seed_is_told_where_anything_was_drawn(told):
+    assert told(dataclasses.replace(TUNED, seed=7))[-1] == "Seed 7 finds the same again."
+    assert not any("eed 7" in line for line in told(TUNED))

@@ -76,6 +76,7 @@ class Families:
         static: the best greedy(p*) for another load at every price.
         greedy_p: greedy(p*) itself; None if the cluster cannot carry the load.
         greedy: the widest that fits.
+        seed: with which the same is found again; None if nothing was drawn at random.
         warnings: what a reader should know.
     """
 
@@ -85,6 +86,7 @@ class Families:
     static: tuple[Chosen, ...]
     greedy_p: Performance | None
     greedy: Performance
+    seed: int | None = None
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,6 +98,7 @@ class Families:
             "static": [part.to_dict() for part in self.static],
             "greedy_p": None if self.greedy_p is None else self.greedy_p.to_dict(),
             "greedy": self.greedy.to_dict(),
+            "seed": self.seed,
             "warnings": list(self.warnings),
         }
 
@@ -137,7 +140,9 @@ def families(
     shares, judge = optimal_shares(trials.workload, trials.servers), judges[0]
     paper = None if shares is None else judge.evaluate(shares)
     warnings = tuple(weights_do_not_count(workload))
-    return Families(optimum, why, own, static, paper, judge.evaluate(Greedy()), warnings)
+    greedy = judge.evaluate(Greedy())
+    seed = None if trials.exact else trials.seed
+    return Families(optimum, why, own, static, paper, greedy, seed, warnings)
 
 
 def _optimum(trials: Trials, prices: list[float]) -> tuple[TradeoffCurve | None, str]:

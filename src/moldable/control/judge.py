@@ -39,6 +39,8 @@ COUNTABLE: Final = 1e-5
 """Blocking that these jobs count in the end."""
 RARE: Final = 2e-5
 """Blocking below which these jobs count too little."""
+AT_A_TIME: Final = 8
+"""Finalists that are judged before the next ones are asked for."""
 ATTEMPTS: Final = 8
 WASTE, WASTED_RARE, WASTED_TIME = 0.03, 0.15, 0.002
 """Share of the limit that may stay unused: of one on blocking, on rare blocking, and on time."""
@@ -115,9 +117,7 @@ class Judge:
             finalists: where to begin, the likeliest first.
             slope: of the limited figure's logarithm in the knob; measured if not given.
         """
-        with ThreadPoolExecutor(count_workers(self.trials.threads, None)) as pool:
-            answers = pool.map(self.evaluate, [knob.policy for knob in finalists])
-            judged = list(zip(finalists, answers, strict=True))
+        judged = self._judged(finalists)
         # Several finalists are the best of many tables: what lies between them was looked at.
         chosen = len(judged) > 1 and any(self._kept(answer) for _, answer in judged)
         # What cannot be counted is left where it is, unless enough was counted to refuse it.
@@ -127,6 +127,16 @@ class Judge:
         sure = [entry for entry in judged if self._kept(entry[1])]
         knob, answer = min(sure or judged, key=lambda entry: self.target.merit_of(entry[1]))
         return knob, answer, bool(sure)
+
+    def _judged(self, finalists: Sequence[Knob[P]]) -> list[tuple[Knob[P], Performance]]:
+        """Evaluate the likeliest, and if none of them keeps the limit the next ones."""
+        judged: list[tuple[Knob[P], Performance]] = []
+        with ThreadPoolExecutor(count_workers(self.trials.threads, None)) as pool:
+            while len(judged) < len(finalists) and not any(self._kept(one) for _, one in judged):
+                likeliest = finalists[len(judged) : len(judged) + AT_A_TIME]
+                answers = pool.map(self.evaluate, [knob.policy for knob in likeliest])
+                judged += zip(likeliest, answers, strict=True)
+        return judged
 
     def _moved(
         self, knob: Knob[P], answer: Performance, limit: float, slope: float | None

@@ -11,19 +11,41 @@ import math
 from moldable.chain.states import MOST_STATES
 from moldable.control.steps import Say
 from moldable.control.targets import Target
-from moldable.control.yardstick import AT_ONCE, least_possible_blocking, least_possible_time
+from moldable.control.yardstick import AT_ONCE, CLOSE, least_possible_blocking, least_possible_time
 from moldable.errors import ChainError, ControlError
 from moldable.performance import Performance
 from moldable.workload import Workload
 
 
 def refuse_impossible(workload: Workload, servers: int, target: Target) -> None:
-    """Refuse a limit on blocking that no policy at all keeps, if that is seen at once."""
+    """Refuse a limit that no policy at all keeps, if that is seen at once."""
+    if target.max_time is not None:
+        _refuse_less_than_fastest(workload, servers, target, target.max_time)
     if target.max_blocking is None:
         return
     least = _least(workload, servers, target, AT_ONCE)
-    if least is not None and target.max_blocking < least:
+    # The least is known to within so much; what lies that close is better tried.
+    if least is not None and target.max_blocking < least * (1.0 - CLOSE):
         raise ControlError(_hopeless(servers, target, least))
+
+
+def _refuse_less_than_fastest(
+    workload: Workload, servers: int, target: Target, max_time: float
+) -> None:
+    """No mean is below the time of the fastest jobs, whatever the policy."""
+    fastest = min(
+        job_class.mean_size / float(job_class.speedup.up_to(servers).speedups.max())
+        for job_class in workload.classes
+    )
+    if max_time >= fastest:
+        return
+    least = _least(workload, servers, target, AT_ONCE)
+    if least is not None:
+        raise ControlError(_hopeless(servers, target, least))
+    raise ControlError(
+        f"max_time={max_time:g} cannot be reached on any number of servers: on their fastest width "
+        f"jobs take {rounded_up(fastest)} on average; allow more than that"
+    )
 
 
 def unreached(workload: Workload, servers: int, target: Target, why: str, say: Say) -> ControlError:
@@ -76,5 +98,7 @@ def _hopeless(servers: int, target: Target, least: float) -> str:
 
 def rounded_up(figure: float) -> str:
     """Return four digits of a least value that is still reached."""
+    if figure <= 0.0:
+        return "0"
     digit = 10.0 ** (math.floor(math.log10(figure)) - 3)
     return f"{math.ceil(figure / digit) * digit:.4g}"

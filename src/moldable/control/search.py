@@ -37,9 +37,13 @@ LOWEST_Q: Final = -4.0
 HIGHEST_Q: Final = 8.0
 DEEP: Final = 12.0
 """Square roots of n that may have to stay idle: the price there is still that of q0 = 0."""
+COVERED_ELLS, COVERED_STEP = 41, 0.06
+"""Values of ell, and the step in q0, that leave out hardly a table of few servers."""
 EDGE: Final = 0.01
 """How closely in q0 the edge of the plateau is found."""
-EASED: Final = 1.02
+NEAR_LIMIT: Final = 0.02, 0.005
+"""Shares of a limit by which noise may hide that it is kept or broken: at first, and later on."""
+STEPS_AROUND: Final = 0.0, 0.5, -0.5, 1.0, -1.0, 0.25, -0.25
 FINE: Final = 41
 SEEN: Final = 1e-9
 """Blocking below which nothing was seen."""
@@ -99,10 +103,7 @@ class Search:
             ell: the guess; the square root of the servers is a good one.
             repeat: whether prices are measured anew in each round, as noisy ones should be.
         """
-        rows = [
-            Row(log, self._edge(log), max(HIGHEST_Q, DEEP * ell / math.exp(log)))
-            for log in (math.log(ell) + np.linspace(-STRETCHES, STRETCHES, ELLS)).tolist()
-        ]
+        rows = self._rows(ell, ELLS)
         for number in range(SETTLING):
             rows = self._laid(rows, number, repeat=repeat)[0]
         rows = self._laid(_closer(rows), SETTLING, repeat=repeat)[0]
@@ -111,6 +112,15 @@ class Search:
         found, rows, figures = self._laid(rows, SETTLING + 1, repeat=repeat)
         q0, log_ell = self._fitted(rows, figures) or _best(found)
         return q0, math.exp(log_ell)
+
+    def cover(self, ell: float) -> None:
+        """Measure all different tables of the family, nearly, around a first guess of ell."""
+        points = [
+            (q0, row.log_ell)
+            for row in self._rows(ell, COVERED_ELLS)
+            for q0 in np.arange(row.low, self._end(row.log_ell, row.high), COVERED_STEP).tolist()
+        ]
+        self._figures(np.array(points), 0, repeat=False)
 
     def polish(self, q0: float, ell: float, number: int) -> None:
         """Measure the different tables near a price."""
@@ -121,28 +131,42 @@ class Search:
         ]
         self._figures(np.array(near), number, repeat=False)
 
-    def best_tried(self, count: int, looks: Sequence[tuple[int, int]]) -> list[Pair]:
-        """Return the best of all prices tried, looking ever more closely at ever fewer.
+    def look_again(self, looks: Sequence[tuple[int, int]]) -> None:
+        """Measure the best of all prices tried twice again, fewer the second time, more closely.
 
         Prices that were measured in a hurry crowd the top by luck, so that the first look must take
-        in many. Half of those looked at may break the limit a little: noise may have put them so.
+        in many.
 
         Args:
-            count: how many to return.
             looks: how many prices are measured again, in a round of which number.
         """
-        for most, number in looks:
-            ranked = (self._ranked(target) for target in (self.target, self.target.eased(EASED)))
-            taken = dict.fromkeys(chain.from_iterable(zip(*ranked, strict=True)))
-            short = list(taken)[:most]
+        for (most, number), near in zip(looks, NEAR_LIMIT, strict=True):
+            short = self.around_limit(near)[:most]
             figures = zip(short, self.measure(short, number), strict=True)
             self.tried = {self.key(pair): (pair, found) for pair, found in figures}
-        return self._ranked(self.target)[:count]
 
-    def _ranked(self, target: Target) -> list[Pair]:
-        """Return all prices tried, the best first."""
-        entries = sorted(self.tried.values(), key=lambda entry: target.merit(*entry[1]))
+    def around_limit(self, near: float = NEAR_LIMIT[-1]) -> list[Pair]:
+        """Return all prices tried, in turn the best for the limit and for some close to it.
+
+        Common random numbers move all figures together: what seems to keep the limit may all break
+        it, or the other way round, and would crowd out the rest.
+        """
+        ranked = [self.ranked(self.target.eased(1.0 + near * step)) for step in STEPS_AROUND]
+        return list(dict.fromkeys(chain.from_iterable(zip(*ranked, strict=True))))
+
+    def ranked(self, target: Target | None = None) -> list[Pair]:
+        """Return all prices tried, the best for a target first; by default the search's own."""
+        aim = target or self.target
+        entries = sorted(self.tried.values(), key=lambda entry: aim.merit(*entry[1]))
         return [pair for pair, _ in entries]
+
+    def _rows(self, ell: float, count: int) -> list[Row]:
+        """Return so many values of ell around a guess, with all q0 that make a difference."""
+        logs = math.log(ell) + np.linspace(-STRETCHES, STRETCHES, count)
+        return [
+            Row(log, self._edge(log), max(HIGHEST_Q, DEEP * ell / math.exp(log)))
+            for log in logs.tolist()
+        ]
 
     def _laid(
         self, rows: list[Row], number: int, *, repeat: bool
@@ -167,15 +191,22 @@ class Search:
     def _edge(self, log_ell: float) -> float:
         """Return the largest q0 with the decisions of the lowest, nearly."""
         if log_ell not in self.edges:
-            ell = math.exp(log_ell)
-            low, high = LOWEST_Q, HIGHEST_Q
-            plateau = self.key((low, ell))
-            while high - low > EDGE:
-                middle = 0.5 * (low + high)
-                same = self.key((middle, ell)) == plateau
-                low, high = (middle, high) if same else (low, middle)
-            self.edges[log_ell] = low
+            self.edges[log_ell] = self._last_alike(log_ell, LOWEST_Q, HIGHEST_Q)
         return self.edges[log_ell]
+
+    def _end(self, log_ell: float, high: float) -> float:
+        """Return a q0 from which on nothing changes up to this one."""
+        return self._last_alike(log_ell, high, LOWEST_Q) + COVERED_STEP
+
+    def _last_alike(self, log_ell: float, begin: float, end: float) -> float:
+        """Return the q0 farthest from the beginning that still decides as there, nearly."""
+        ell = math.exp(log_ell)
+        plateau = self.key((begin, ell))
+        while abs(end - begin) > EDGE:
+            middle = 0.5 * (begin + end)
+            same = self.key((middle, ell)) == plateau
+            begin, end = (middle, end) if same else (begin, middle)
+        return begin
 
     def _bracketed(self, row: Row, q0s: Floats, figures: Floats) -> Row:
         """Return the row with a bracket of one step either way around its best point."""

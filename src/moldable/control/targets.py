@@ -60,11 +60,8 @@ class Target:
         unit: float,
     ) -> Self:
         """Check the request."""
-        given = {
-            "max_blocking": max_blocking,
-            "blocked_job_price": blocked_job_price,
-            "max_time": max_time,
-        }
+        values = max_blocking, blocked_job_price, max_time
+        given = dict(zip(RULES, values, strict=True))
         named = [name for name, value in given.items() if value is not None]
         if len(named) != 1:
             raise ControlError(
@@ -75,6 +72,12 @@ class Target:
         if not 0.0 < value < most:
             raise ControlError(f"{named[0]}={value:g} must {rule}")
         return cls(max_blocking, blocked_job_price, max_time, unit)
+
+    @property
+    def asked(self) -> dict[str, float]:
+        """The one target that was given, by its name."""
+        given = {name: getattr(self, name) for name in RULES}
+        return {name: float(value) for name, value in given.items() if value is not None}
 
     @property
     def limit(self) -> float | None:

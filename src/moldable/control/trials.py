@@ -82,8 +82,9 @@ class Trials:
         return tuple(row.tobytes() for row in rows)
 
     def price_table(self, pair: Pair, tail: float = EXPONENTIAL) -> Hashable:
-        """Return what prices with the same decisions share."""
-        return self.table(priced(*pair, tail))
+        """Return what prices with the same decisions share; thousands are told apart by it."""
+        policy = priced(*pair, tail)
+        return tuple(policy.positions(c, self.servers).tobytes() for c in self.workload.classes)
 
 
 def one_pool(workload: Workload) -> Workload:

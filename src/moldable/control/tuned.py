@@ -27,9 +27,11 @@ class Tuned:
         greedy_p: how greedy(p*) performs; None if the cluster cannot carry the load.
         static: the best greedy(p) for another load under the same target; None if none was found.
         optimum: what no policy can better, where that is known.
+        target: what was asked for: one of "max_blocking", "blocked_job_price" and "max_time".
+        precision: of simulated figures.
+        seed: with which the same is found again; None if nothing was drawn at random.
         certified: whether the limit is kept exactly, or at the far end of the 95 % interval; True
             if there is none to keep.
-        limited: whether there is a limit to keep.
     """
 
     q0: float
@@ -41,8 +43,15 @@ class Tuned:
     greedy_p: Performance | None
     static: Static | None
     optimum: Best | None
+    target: dict[str, float]
+    precision: float
+    seed: int | None
     certified: bool
-    limited: bool
+
+    @property
+    def limited(self) -> bool:
+        """Is there a limit to keep?"""
+        return "blocked_job_price" not in self.target
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
@@ -62,6 +71,9 @@ class Tuned:
             "static": static,
             "optimum": None if self.optimum is None else self.optimum.to_dict(),
             "certified": self.certified,
+            "target": dict(self.target),
+            "precision": self.precision,
+            "seed": self.seed,
             "policy": policy_data(self.policy),
             "method": self.performance.method,
             "warnings": list(self.performance.warnings),

@@ -22,7 +22,7 @@ from moldable.control.shapes import EXPONENTIAL, tails_tried
 from moldable.control.static_family import Static, StaticFamily, optimal_shares
 from moldable.control.steps import Say, silent
 from moldable.control.targets import HOPELESS, Target
-from moldable.control.trials import FEW_SERVERS, Trials, one_pool, weights_do_not_count
+from moldable.control.trials import FEW_SERVERS, Pair, Trials, one_pool, weights_do_not_count
 from moldable.control.tuned import Tuned
 from moldable.control.yardstick import AT_ONCE, best
 from moldable.errors import ControlError
@@ -39,7 +39,7 @@ LOOKS: Final = (64, 7), (16, 9)
 """The round whose number of jobs the neighbours of the best take; how many of all are then measured
 again, and with the jobs of which round."""
 FINALISTS: Final = 3
-"""Tables that are judged."""
+"""Tables that are judged, unless they are judged exactly."""
 LEAST_BLOCKING: Final = 1e6
 """A price of blocked jobs, in mean sizes, beside which time hardly counts."""
 NO_OPTIMUM: Final = (
@@ -120,8 +120,10 @@ def _beside_rivals(
         greedy_p=None if paper is None else judge.evaluate(paper),
         static=static,
         optimum=known,
+        target=target.asked,
+        precision=judge.precision,
+        seed=None if trials.exact else trials.seed,
         certified=certified,
-        limited=target.limit is not None,
     )
 
 
@@ -187,10 +189,21 @@ def candidates(
             return [([rarest], None)]
     if trials.servers > FEW_SERVERS:
         return [([price_knob(pair, tail, trials.servers)], None)]
+    finalists = _finalists(trials, search, pair, say)
+    return [([price_knob(each, tail, trials.servers) for each in finalists], None)]
+
+
+def _finalists(trials: Trials, search: Search, pair: Pair, say: Say) -> list[Pair]:
+    """Return the best prices on few servers, near the one that was found or anywhere."""
+    if trials.exact:
+        say("trying all prices")
+        search.cover(math.sqrt(trials.servers))
+        return search.ranked()[:FINALISTS]
     say("measuring the best prices again")
     search.polish(*pair, POLISHED)
-    finalists = search.best_tried(FINALISTS, LOOKS)
-    return [([price_knob(each, tail, trials.servers) for each in finalists], None)]
+    search.look_again(LOOKS)
+    # Exact figures tell which of those around the limit keep it.
+    return search.around_limit() if trials.solvable else search.ranked()[:FINALISTS]
 
 
 def _doubts(
@@ -212,6 +225,6 @@ def _doubts(
     if static is not None and target.merit_of(static.performance) < target.merit_of(answer):
         doubts.append(
             f"greedy(p*) for load {static.design_load:.4g} is better here: use "
-            f"greedy-p:{static.design_load:.4g}"
+            f"greedy-p:{static.design_load!r}"
         )
     return doubts

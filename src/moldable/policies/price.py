@@ -126,45 +126,24 @@ class PricePolicy(Policy):
 
     def reach(self, job_class: JobClass, servers: int) -> int:
         """Return the last idle count at which the width changes."""
-        return self._granted(job_class, servers).size - 1
+        return self.positions(job_class, servers).size - 1
 
     def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
         """Tabulate the policy, many idle counts at once."""
         rows = []
         for job_class, servers in zip(workload.classes, pools, strict=True):
-            granted = self._granted(job_class, servers)
+            granted = self.positions(job_class, servers)
             table = np.zeros((granted.size, len(job_class.speedup)))
             fits = np.flatnonzero(granted >= 0)
             table[fits, granted[fits]] = 1.0
             rows.append(table)
         return PolicyTable(workload.classes, tuple(rows), self.name)
 
-    def thresholds(self, workload: Workload, servers: int) -> Thresholds:
-        """Return the same decisions as a table from idle servers to widths.
+    def positions(self, job_class: JobClass, servers: int) -> Ints:
+        """Return the place of the width among the class's, by idle servers from 0; -1 for none.
 
-        Rows do not depend on the servers, so with reserved servers the cluster's size will do.
+        The list ends where it no longer changes: its last entry holds for all that is beyond.
         """
-        servers, tables = whole(servers, "servers", PolicyError), {}
-        for job_class in workload.classes:
-            widths, granted = job_class.speedup.widths, self._granted(job_class, servers).tolist()
-            rows = {int(widths[0]): int(widths[0])}  # there nothing wider fits
-            for idle, (before, after) in enumerate(pairwise(granted), start=1):
-                if after != before:
-                    rows[idle] = int(widths[after])
-            tables[job_class.name] = rows
-        return Thresholds(tables)
-
-    def describe(self, workload: Workload, servers: int) -> str:
-        """Say the decisions in words, such as "1 server from 1 idle, 2 from 4, 3 from 10"."""
-        return self.thresholds(workload, servers).describe()
-
-    @property
-    def name(self) -> str:
-        """The price, and the form if it is not the usual one."""
-        return f"price, {self.price.name}{', present form' if self.form == 'present' else ''}"
-
-    def _granted(self, job_class: JobClass, servers: int) -> Ints:
-        """Return the position of the width by idle servers, -1 for none, up to the last change."""
         rows = min(self._settled(job_class), servers) + 1
         if rows > LARGEST_TABLE:
             raise PolicyError(
@@ -180,6 +159,30 @@ class PricePolicy(Policy):
             granted[low : low + step] = found
         changes = np.flatnonzero(np.diff(granted))
         return granted[: changes[-1] + 2] if changes.size else granted[:1]
+
+    def thresholds(self, workload: Workload, servers: int) -> Thresholds:
+        """Return the same decisions as a table from idle servers to widths.
+
+        Rows do not depend on the servers, so with reserved servers the cluster's size will do.
+        """
+        servers, tables = whole(servers, "servers", PolicyError), {}
+        for job_class in workload.classes:
+            widths, granted = job_class.speedup.widths, self.positions(job_class, servers).tolist()
+            rows = {int(widths[0]): int(widths[0])}  # there nothing wider fits
+            for idle, (before, after) in enumerate(pairwise(granted), start=1):
+                if after != before:
+                    rows[idle] = int(widths[after])
+            tables[job_class.name] = rows
+        return Thresholds(tables)
+
+    def describe(self, workload: Workload, servers: int) -> str:
+        """Say the decisions in words, such as "1 server from 1 idle, 2 from 4, 3 from 10"."""
+        return self.thresholds(workload, servers).describe()
+
+    @property
+    def name(self) -> str:
+        """The price, and the form if it is not the usual one."""
+        return f"price, {self.price.name}{', present form' if self.form == 'present' else ''}"
 
     def _settled(self, job_class: JobClass) -> int:
         """Return an idle count from which the width cannot change.

@@ -53,6 +53,8 @@ def show_tradeoff(console: Console, answer: Families) -> None:
     else:
         gap = max(control.gap for control in answer.optimum.controls)
         console.print(f"The true optimum is known to within {100 * gap:.1g} % of its cost.")
+    if answer.seed is not None:
+        console.print(f"Seed {answer.seed} finds the same again.")
 
 
 def _price(own: Chosen) -> str:
