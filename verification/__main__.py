@@ -17,6 +17,7 @@ from verification import (
     price_at_4000,
     price_forms,
     price_gap,
+    price_limits,
     price_robustness,
     price_scaling,
     price_sight,
@@ -42,6 +43,7 @@ EXPERIMENTS = (
     price_tail,
     price_variants,
     price_gap,
+    price_limits,
 )
 
 
