@@ -43,8 +43,8 @@ def _refuse_less_than_fastest(
     if least is not None:
         raise ControlError(_hopeless(servers, target, least))
     raise ControlError(
-        f"max_time={max_time:g} cannot be reached on any number of servers: on their fastest width "
-        f"jobs take {rounded_up(fastest)} on average; allow more than that"
+        f"max_time={max_time:g} cannot be reached: even on the fastest width that fits jobs take "
+        f"{rounded_up(fastest)} on average; allow more than that"
     )
 
 

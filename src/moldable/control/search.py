@@ -44,6 +44,7 @@ EDGE: Final = 0.01
 NEAR_LIMIT: Final = 0.02, 0.005
 """Shares of a limit by which noise may hide that it is kept or broken: at first, and later on."""
 STEPS_AROUND: Final = 0.0, 0.5, -0.5, 1.0, -1.0, 0.25, -0.25
+"""By how many of these shares the limits differ for which prices are then ranked."""
 FINE: Final = 41
 SEEN: Final = 1e-9
 """Blocking below which nothing was seen."""
