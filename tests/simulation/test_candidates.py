@@ -5,10 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import Deterministic, Greedy, JobClass, SpeedUp, Workload, evaluate, greedy_p
+from moldable import (
+    Deterministic,
+    Greedy,
+    JobClass,
+    Poisson,
+    SpeedUp,
+    Workload,
+    evaluate,
+    greedy_p,
+)
 from moldable.errors import SimulationError
 from moldable.simulation import candidates
 from moldable.simulation.candidates import try_policies
+from moldable.system import build_system
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 WORKLOAD = Workload.single(CURVE, 0.8, 40)
@@ -61,3 +71,9 @@ def test_light_loads_are_run_job_by_job(monkeypatch):
     light = Workload.single(CURVE, 0.01, 8)
     trials = try_policies(light, 8, [Greedy()], jobs=2_000, replications=2, seed=1)
     assert trials.mean_times[0] == pytest.approx(1 / 3.4, rel=0.01)
+
+
+@pytest.mark.parametrize(("load", "lanes"), [(0.8, True), (0.01, False)])
+def test_lanes_are_for_loads_that_keep_the_clock_busy(load, lanes):
+    system = build_system(Workload.single(CURVE, load, 8), 8, Greedy(), Poisson())
+    assert candidates.in_lock_step(system) is lanes

@@ -14,7 +14,7 @@ from moldable.errors import ControlError
 from moldable.evaluation import QUICK
 from moldable.policies.greedy import GreedyP
 from moldable.policies.policy_table import Policy
-from moldable.simulation.candidates import try_policies
+from moldable.simulation.candidates import in_lock_step, try_policies
 from moldable.system import build_system, mean_size
 from moldable.workload import Workload
 
@@ -36,6 +36,7 @@ class Trials:
     Attributes:
         exact: whether every figure is exact.
         solvable: whether single policies can be judged exactly.
+        in_lock_step: whether many policies are simulated at little cost.
         jobs: in each replication of the first round; the noise of n servers lasts n times as long.
         unit: the mean size.
         memoryless: whether counts of running jobs form a chain that can be followed.
@@ -50,6 +51,7 @@ class Trials:
         states = predicted_states(system)
         self.exact = states is not None and states <= EXACT_STATES
         self.solvable = states is not None and states <= QUICK
+        self.in_lock_step = in_lock_step(system)
         self.jobs = min(max(JOBS_PER_SERVER * self.servers, FEWEST_JOBS), MOST_JOBS)
 
     def measure(self, policies: Sequence[Policy], number: int) -> list[Pair]:

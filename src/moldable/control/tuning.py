@@ -34,10 +34,10 @@ from moldable.workload import Workload
 
 Settled = tuple[Knob[PricePolicy], Performance, bool]
 
-POLISHED: Final = 4
-LOOKS: Final = (64, 7), (16, 9)
+POLISHED: Final = {True: 4, False: 2}
+LOOKS: Final = {True: ((64, 7), (16, 9)), False: ((48, 5), (12, 7))}
 """The round whose number of jobs the neighbours of the best take; how many of all are then measured
-again, and with the jobs of which round."""
+again, and with the jobs of which round: in lock step (True), or one by one."""
 FINALISTS: Final = 3
 """Tables that are judged, unless they are judged exactly."""
 LEAST_BLOCKING: Final = 1e6
@@ -200,8 +200,8 @@ def _finalists(trials: Trials, search: Search, pair: Pair, say: Say) -> list[Pai
         search.cover(math.sqrt(trials.servers))
         return search.ranked()[:FINALISTS]
     say("measuring the best prices again")
-    search.polish(*pair, POLISHED)
-    search.look_again(LOOKS)
+    search.polish(*pair, POLISHED[trials.in_lock_step])
+    search.look_again(LOOKS[trials.in_lock_step])
     # Exact figures tell which of those around the limit keep it.
     return search.around_limit() if trials.solvable else search.ranked()[:FINALISTS]
 

@@ -119,6 +119,11 @@ def try_policies(
     return found
 
 
+def in_lock_step(system: System) -> bool:
+    """Can policies that use its widths be run in lanes? Else each costs five times as much."""
+    return _models([system]) is not None
+
+
 def _models(systems: Sequence[System]) -> list[ChainModel] | None:
     """Return the systems as chains of one shape, or None where the lanes do not apply."""
     if not systems[0].shared:
