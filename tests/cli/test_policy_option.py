@@ -80,6 +80,15 @@ def test_bad_names_are_explained(text, message):
         read_policy(text, WORKLOAD, 40)
 
 
+def test_a_file_that_does_not_suit_the_workload_is_named(tmp_path):
+    path = tmp_path / "others.json"
+    path.write_text('{"policy": "thresholds", "classes": {"others": {"1": 1}}}')
+    with pytest.raises(
+        MoldableError, match=r"others\.json: thresholds names class 'others', which"
+    ):
+        read_policy(str(path), WORKLOAD, 40)
+
+
 def test_simulate_takes_them(run, tmp_path):
     (tmp_path / "table.json").write_text(
         '{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2, "20": 3}}}'

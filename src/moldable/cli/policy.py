@@ -44,11 +44,10 @@ PolicyOption = Annotated[
 def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | None:
     """Read the name of a policy or its file; None is the default, greedy(p*)."""
     from moldable.policies.greedy import greedy_p
-    from moldable.policies.policy_file import read_policy_file
     from moldable.policies.untuned import untuned_price
 
     if text.strip().lower().endswith(".json"):
-        return read_policy_file(Path(text.strip()))
+        return _from_file(Path(text.strip()), workload, servers)
     name, colon, parameter = text.strip().partition(":")
     _refuse_bad_spelling(text, name, colon, parameter)
     if name == "greedy-p":
@@ -56,6 +55,21 @@ def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | 
     if name == "price" and not parameter:
         return untuned_price(workload, servers)
     return _rule(text, name, parameter)
+
+
+def _from_file(path: Path, workload: Workload, servers: int) -> Policy:
+    """Read a file whose policy serves this workload, or say which file does not."""
+    from moldable.arrivals import Poisson
+    from moldable.errors import MoldableError
+    from moldable.policies.policy_file import read_policy_file
+    from moldable.system import build_system
+
+    policy = read_policy_file(path)
+    try:
+        build_system(workload, servers, policy, Poisson())
+    except MoldableError as error:
+        raise InputError(f"{path}: {error}") from None
+    return policy
 
 
 def _rule(text: str, name: str, parameter: str) -> Policy | Equi:
