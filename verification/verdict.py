@@ -7,15 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Verdict:
-    """A number, the bound it must stay below, and what was measured.
-
-    One that is only aimed at is told when it is missed, but does not make a run fail.
-    """
+    """A number, the bound it must stay below, and what was measured."""
 
     what: str
     number: float
     bound: float
-    aimed: bool = False
 
     @property
     def holds(self) -> bool:
@@ -23,5 +19,5 @@ class Verdict:
         return self.number <= self.bound
 
     def __str__(self) -> str:
-        word = "holds" if self.holds else "missed" if self.aimed else "FAILS"
+        word = "holds" if self.holds else "FAILS"
         return f"{word}  {self.number:.3g} (bound {self.bound:.3g})  {self.what}"
