@@ -90,7 +90,7 @@ def test_the_sweep_down_solves_what_is_then_left_above_it(case):
     upper = np.triu(-case.generator)
     upper[0, 0] += 1.0
     left = case.values - case.matrix @ up
-    assert upper @ added == pytest.approx(left, rel=1e-10, abs=1e-10)
+    assert upper @ added == pytest.approx(left, rel=1e-11, abs=1e-12)
     assert both == pytest.approx(up + added, rel=1e-15)
 
 
@@ -99,7 +99,7 @@ def test_the_outflow_of_both_sweeps_is_known_from_what_the_second_adds(case):
     found = np.empty(case.problem.states)
     *lines, rates, _, _ = case.fixed
     case.kernels.value_iteration.swept_outflow(case.values, added, *lines, rates, found)
-    assert found == pytest.approx(case.matrix @ both, rel=1e-10, abs=1e-10)
+    assert found == pytest.approx(case.matrix @ both, rel=1e-11, abs=1e-12)
 
 
 def valued(case, values, cost, accuracy, steps):
