@@ -15,9 +15,11 @@ from verification import (
     optimum_against_highs,
     paper_pareto_column,
     price_at_4000,
+    price_classes,
     price_forms,
     price_gap,
     price_limits,
+    price_mixes,
     price_robustness,
     price_scaling,
     price_sight,
@@ -44,6 +46,8 @@ EXPERIMENTS = (
     price_variants,
     price_gap,
     price_limits,
+    price_mixes,
+    price_classes,
 )
 
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from moldable import SpeedUp, Workload, evaluate, greedy_p
+from moldable import Workload, evaluate, greedy_p
 from moldable.control.constrained import least_blocking
 from moldable.control.optimal_control import OptimalControl, optimal_control
 from moldable.control.tradeoff import tradeoff
 from naive.optimal_control import NaiveControl
 from naive.random_systems import random_workload
+from verification.named_curves import SUBLINEAR
 from verification.verdict import Verdict
 
-SUBLINEAR = SpeedUp((1.0, 1.8, 2.5, 3.0, 3.4))
 SYSTEMS = 60
 PUBLISHED = {4.0: (0.0325, 0.595), 8.0: (0.0161, 0.673)}
 """Blocking and time at n = 64, load 0.8, by price; known to the digits given."""

@@ -21,10 +21,10 @@ from moldable import (
     simulate,
     tune,
 )
+from verification.named_curves import LINEAR, SUBLINEAR
 from verification.verdict import Verdict
 
 N, LOAD, NEAR_ONE = 4000, 0.8, 1 - 0.1 * 4000**-0.5
-SUB_LINEAR, LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4]), SpeedUp.linear(5)
 SEED, RUNS, JOBS, ROUNDING = 1, 64, 1_000_000, 5e-5
 ASSUMED_ARRIVALS = 5_000_000
 """The known points came without errors; theirs are taken to be those of one run of this length."""
@@ -48,7 +48,7 @@ class Point:
 def _present(q0: float, ell: float, blocking: float, time: float) -> Point:
     policy = PricePolicy.exponential(q0, ell, "present")
     name = f"sub-linear, load 0.8, q0 = {q0:g}, ell = {ell:g}, present"
-    return Point(name, SUB_LINEAR, LOAD, policy, blocking, time)
+    return Point(name, SUBLINEAR, LOAD, policy, blocking, time)
 
 
 def _stepwise(curve: SpeedUp, q0: float, ell: float, blocking: float, time: float) -> Point:
@@ -62,13 +62,13 @@ PRICES = (
     _present(0.56, 64, 0.0070, 0.3823),
     _present(1.0, 32, 0.0022, 0.3905),
     _present(1.0, 64, 0.0001, 0.3928),
-    _stepwise(SUB_LINEAR, 3, 16, 0.0126, 0.9645),
+    _stepwise(SUBLINEAR, 3, 16, 0.0126, 0.9645),
     _stepwise(LINEAR, 1, 4, 0.0166, 0.2199),
     _stepwise(LINEAR, 2, 8, 0.0083, 0.2621),
 )
 RIVALS = (
-    Point("sub-linear, load 0.8, greedy(p*)", SUB_LINEAR, LOAD, None, 0.0203, 0.3782),
-    Point("sub-linear, load 0.9984, greedy(p*)", SUB_LINEAR, NEAR_ONE, None, 0.0126, 0.9937),
+    Point("sub-linear, load 0.8, greedy(p*)", SUBLINEAR, LOAD, None, 0.0203, 0.3782),
+    Point("sub-linear, load 0.9984, greedy(p*)", SUBLINEAR, NEAR_ONE, None, 0.0126, 0.9937),
     Point("linear, load 0.9984, greedy", LINEAR, NEAR_ONE, Greedy(), 0.0267, 0.2000),
 )
 
@@ -107,7 +107,7 @@ def _bettered(point: Point) -> Iterator[Verdict]:
 
 
 def _against_static(limit: float) -> Iterator[Verdict]:
-    tuned = _tuned(SUB_LINEAR, LOAD, limit)
+    tuned = _tuned(SUBLINEAR, LOAD, limit)
     yield _kept(tuned.performance, limit)
     if tuned.static is None:
         raise AssertionError(limit)
@@ -119,7 +119,7 @@ def _against_static(limit: float) -> Iterator[Verdict]:
 
 
 def _against_greedy_p() -> Iterator[Verdict]:
-    tuned = _tuned(SUB_LINEAR, LOAD, FASTER_AND_BLOCKS_LESS)
+    tuned = _tuned(SUBLINEAR, LOAD, FASTER_AND_BLOCKS_LESS)
     own, rival = tuned.performance, tuned.greedy_p
     _row("greedy(p*), tuned", *_two(rival), *_two(own))
     yield Verdict("longest time over greedy(p*)'s", _ratio(own.mean_execution_time, rival), 1)

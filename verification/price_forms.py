@@ -9,6 +9,7 @@ import numpy as np
 
 from moldable import PricePolicy, SpeedUp, Workload, stationary_law
 from moldable.control.optimal_control import optimal_control
+from verification.named_curves import AMDAHL, LINEAR, NEMO, SUBLINEAR
 from verification.verdict import Verdict
 
 SERVERS, LOAD = 30, 0.8
@@ -16,13 +17,13 @@ BLOCKED_JOB_PRICES = (2.0, 4.0, 8.0, 32.0)
 # NEMO on Skylake nodes (UoB-HPC/benchmarks, ee6f6d55); BERT on AWS T4, four GPUs to a node
 # (siasosp23/artifacts, aaf7a0de), whose fifth GPU is in another node.
 LOSING_EFFICIENCY = {
-    "sub-linear": SpeedUp([1, 1.8, 2.5, 3, 3.4]),
-    "Amdahl 0.95": SpeedUp.amdahl(0.95, 8),
+    "sub-linear": SUBLINEAR,
+    "Amdahl 0.95": AMDAHL,
     "BERT, dipping": SpeedUp([1, 1.975, 2.844, 3.797, 1.617, 1.779, 2.08, 2.221, 4.162, 4.608]),
 }
 KEEPING_EFFICIENCY = {
-    "linear": SpeedUp.linear(5),
-    "NEMO, super-linear": SpeedUp({1: 1.0, 2: 2.22, 4: 5.295, 8: 9.099}),
+    "linear": LINEAR,
+    "NEMO, super-linear": NEMO,
 }
 Build = Callable[[float, float], PricePolicy]
 

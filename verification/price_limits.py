@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from moldable import PricePolicy, SpeedUp, Workload, stationary_law, tune
+from moldable import PricePolicy, Workload, stationary_law, tune
 from moldable.control.trials import Trials
 from moldable.hull import Floats
+from verification.named_curves import SUBLINEAR
 from verification.verdict import Verdict
 
-SUBLINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SYSTEMS = ((8, 0.8), (12, 0.8), (16, 0.9), (30, 0.8), (40, 0.8))
 RANKS = (0.03, 0.25, 0.4, 0.6, 0.8)
 """Limits are what these shares of the tables keep, and a little more."""

@@ -20,16 +20,15 @@ from moldable import (
     Pareto,
     Policy,
     SizeLaw,
-    SpeedUp,
     Tuned,
     Workload,
     compare,
     greedy_p,
     tune,
 )
+from verification.named_curves import SUBLINEAR
 from verification.verdict import Verdict
 
-CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 PLANNED = 0.8
 EXCESSES = (1.0, 1.05, 1.1)
 SIZES: dict[str, SizeLaw] = {
@@ -138,7 +137,7 @@ def _rows(tuned: Tuned, servers: int) -> Iterator[Row]:
 
 def _world(servers: int, excess: float, size: SizeLaw) -> Workload:
     """Return the workload whose load is so many times the planned one."""
-    (job_class,) = Workload.single(CURVE, PLANNED * excess, servers).classes
+    (job_class,) = Workload.single(SUBLINEAR, PLANNED * excess, servers).classes
     return Workload((dataclasses.replace(job_class, size=size),))
 
 

@@ -12,7 +12,8 @@ from moldable import JobClass, Policy, Workload, stationary_law
 from moldable.control.optimal_control import OptimalControl, optimal_control
 from moldable.hull import Floats
 from verification.best_table import Sight, Tables, idle_and, idle_only
-from verification.price_gap import NEMO, SUBLINEAR, three_classes, two_classes
+from verification.named_curves import NEMO, SUBLINEAR
+from verification.price_classes import three_classes, two_classes
 from verification.verdict import Verdict
 
 PRICES = (4.0, 16.0)

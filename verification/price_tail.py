@@ -23,12 +23,12 @@ from moldable import (
 from moldable.hull import Floats
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking
+from verification.named_curves import SUBLINEAR
 from verification.verdict import Verdict
 
 DESCENTS, ON_MANY_SERVERS = 150, 24
 MOST_ERRORS, MOST_BIAS, MOST_SPREAD = 4.0, 0.05, 0.4
 TWO, THREE = SpeedUp([1, 1.8]), SpeedUp([1, 1.8, 2.5])
-FIVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 CLASSES = Workload(
     (JobClass("a", 36.0, TWO), JobClass("b", 12.0, SpeedUp([1, 1.9]), mean_size=0.5))
 )
@@ -59,7 +59,7 @@ def experiments() -> Iterator[Verdict]:
         exact = evaluate(workload, servers, policy, method="chain").blocking
         what = f"{name}, exact {exact.value:.3g}"
         yield from _against(what, _descents(workload, servers, policy, DESCENTS), exact)
-    workload = Workload.single(FIVE, 0.8, 4000)
+    workload = Workload.single(SUBLINEAR, 0.8, 4000)
     policy = PricePolicy.exponential(1.19, 57.85)
     counted = simulate(workload, 4000, policy, jobs=20_000_000, replications=64, seed=1).blocking
     found = _descents(workload, 4000, policy, ON_MANY_SERVERS)

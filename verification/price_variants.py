@@ -10,6 +10,7 @@ import numpy as np
 
 from moldable import JobClass, Policy, PricePolicy, SpeedUp, Workload, stationary_law
 from moldable.control.optimal_control import optimal_control
+from verification.named_curves import SUBLINEAR
 from verification.verdict import Verdict
 
 TWO_CLASSES, SERVERS = (
@@ -21,7 +22,7 @@ TWO_CLASSES, SERVERS = (
     ),
     16,
 )
-CONCAVE, CONCAVE_SERVERS = Workload.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 20), 20
+CONCAVE, CONCAVE_SERVERS = Workload.single(SUBLINEAR, 0.8, 20), 20
 WIDE, CLOSER, EACH = 250, (0.6, 0.3, 0.15, 0.08), 60
 BLOCKED_JOB_PRICES = (2.0, 4.0, 16.0)
 CHEAP = 1.0
