@@ -15,11 +15,12 @@ import numpy as np
 
 from moldable.assumptions import ROUNDING
 from moldable.certificate import Certificate, certify
-from moldable.checks import positive, whole
+from moldable.checks import whole
 from moldable.errors import InfeasibleError, WorkloadError
 from moldable.frontier import Frontier, Mix, frozen
 from moldable.hull import Floats, Ints
 from moldable.speedup import SpeedUp
+from moldable.workload import checked_load
 
 
 @final
@@ -170,7 +171,7 @@ def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = Non
         servers: the number of servers; widths above it are left out.
     """
     frontier = fitting_frontier(curve, servers)
-    load = positive(load, "load", WorkloadError, "it is arrival rate x mean size / servers")
+    load = checked_load(load)
     if not frontier.reaches(1.0 / load):
         raise InfeasibleError(
             f"load={load:.12g} is too much: the largest feasible load of this curve is "

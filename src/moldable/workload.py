@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Self, final
 
-from moldable.checks import positive
+from moldable.checks import positive, whole
 from moldable.errors import WorkloadError, nearest
 from moldable.sizes import EXPONENTIAL, SizeLaw
 from moldable.speedup import SpeedUp
@@ -86,9 +86,15 @@ class Workload:
     @classmethod
     def single(cls, speedup: SpeedUp, load: float, servers: int) -> Self:
         """Return the paper's workload: one class, unit mean size, arrival rate n x load."""
-        return cls((JobClass("jobs", servers * load, speedup),))
+        servers = whole(servers, "servers", WorkloadError)
+        return cls((JobClass("jobs", servers * checked_load(load), speedup),))
 
     @property
     def arrival_rate(self) -> float:
         """Jobs of all classes per unit of time."""
         return math.fsum(job_class.arrival_rate for job_class in self.classes)
+
+
+def checked_load(load: object) -> float:
+    """Return a load that can be computed with, or refuse."""
+    return positive(load, "load", WorkloadError, "it is arrival rate x mean size / servers")

@@ -93,7 +93,7 @@ def test_policies_may_be_named_one_by_one(run):
     ("arguments", "message"),
     [
         (("evaluate", *PAPER, "--method", "chains"), "did you mean 'chain'"),
-        (("evaluate", *PAPER, "--precision", "-0.1"), "precision=-0.1 must lie between"),
+        (("evaluate", *PAPER, "--precision", "-0.1"), "--precision -0.1 must lie between"),
         (("evaluate", *PAPER, "--policy", "rigid"), "one width"),
         (("evaluate", *PAPER, "--policy", "fixed:9"), "9"),
         (("evaluate", *PAPER, "--method", "closed-form"), "no closed form"),

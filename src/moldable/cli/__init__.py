@@ -20,6 +20,7 @@ from moldable.cli.reproduce import reproduce
 from moldable.cli.simulate import simulate
 from moldable.cli.tradeoff import tradeoff
 from moldable.cli.tune import tune
+from moldable.cli.wording import in_options
 from moldable.errors import MoldableError
 
 BAD_INPUT = 2
@@ -72,7 +73,7 @@ def main() -> None:
     try:
         app()
     except MoldableError as error:
-        typer.echo(f"moldable: error: {error}", err=True)
+        typer.echo(f"moldable: error: {in_options(str(error), sys.argv[1:])}", err=True)
         sys.exit(BAD_INPUT)
     except OSError as error:
         # A full disk behind a redirection, say; Typer itself deals with closed pipes.
