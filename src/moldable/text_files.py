@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from moldable.errors import InputError
+
+OTHER_NAME: Final = "choose another name"
 
 
 def read_text(path: Path) -> str:
@@ -22,15 +26,26 @@ def read_text(path: Path) -> str:
 
 
 def write_whole(path: Path, content: bytes, what: str) -> None:
-    """Write a file under another name and rename it, so that it is there whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a file under another name and rename it, so that it is there whole or not at all.
+
+    A link stays one: what it leads to is replaced. Devices, pipes and folders are refused.
+    """
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            raise InputError(f"{what} {path} is no plain file, and is left alone; {OTHER_NAME}")
+        _renamed_into(target, content)
+    except (OSError, RuntimeError) as error:  # Python tells links that lead in a circle by the last
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"{what} {path} cannot be written: {reason}; {OTHER_NAME}") from None
+
+
+def _renamed_into(target: Path, content: bytes) -> None:
+    # The longest names that a system takes leave no room for a longer one.
+    unfinished = target.with_name(f".{target.name[:40]}.{os.getpid()}")
     try:
         unfinished.write_bytes(content)
-        unfinished.replace(path)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"{what} {path} cannot be written: {reason}; choose another name"
-        ) from None
+        unfinished.replace(target)
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)

@@ -177,3 +177,15 @@ def test_a_file_is_written_whole_and_read_back(tmp_path):
 def test_a_file_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(InputError, match=r"policy file .*nowhere.* cannot be written"):
         write_policy_file(Greedy(), tmp_path / "nowhere" / "policy.json")
+
+
+@pytest.mark.parametrize("path", [None, 5])
+def test_what_names_no_file_is_refused(path):
+    with pytest.raises(InputError, match="is no name of a file; write one"):
+        write_policy_file(Greedy(), path)
+
+
+def test_what_is_no_policy_is_not_written(tmp_path):
+    with pytest.raises(PolicyError, match="'greedy' is not a policy; pass one such as Greedy"):
+        write_policy_file("greedy", tmp_path / "policy.json")
+    assert not list(tmp_path.iterdir())

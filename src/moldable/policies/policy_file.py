@@ -78,7 +78,9 @@ def read_policy_file(path: Path | str) -> Policy:
 
 
 def write_policy_file(policy: Policy, path: Path | str) -> None:
-    """Write a policy to a JSON file, whole or not at all; what is there is replaced."""
+    """Write a policy to a JSON file, whole or not at all; a file that is there is replaced."""
+    if not isinstance(path, str | Path):
+        raise InputError(f"policy file {path!r} is no name of a file; write one, such as 'p.json'")
     write_whole(Path(path), f"{to_json(policy)}\n".encode(), "policy file")
 
 
@@ -92,6 +94,8 @@ def policy_data(policy: Policy) -> dict[str, Any]:
     for name, kind in KINDS.items():
         if isinstance(policy, kind.policy):
             return {"policy": name, **kind.write(policy)}
+    if not isinstance(policy, Policy):
+        raise PolicyError(f"{policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)")
     raise PolicyError(
         f"policy {policy.name} is code rather than data, so it has no JSON; "
         f"these kinds have: {', '.join(KINDS)}"
