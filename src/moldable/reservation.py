@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -232,14 +232,34 @@ def _busy_parts(
     )
 
 
-def _buy_edges(
-    workload: Workload, fronts: list[Frontier], offered: Floats, spare: float
-) -> tuple[list[int], dict[int, float], float]:
-    """Spend the spare servers on the steepest edges of all classes.
+def pure_loads(workload: Workload, servers: int) -> Floats:
+    """Return the loads, descending, at which the division gives every class one width.
 
-    Returns the corner each class reaches, the server-time beyond it of the class whose next edge
-    is bought in part, and the price of that edge.
+    All classes are scaled alike; between two of these loads one class uses two widths.
     """
+    fronts = fitting_frontiers(workload, servers)
+    offered = np.array([job_class.offered for job_class in workload.classes])
+    least = math.fsum(offered * np.array([front.server_time[0] for front in fronts]))
+    cost = _edges(workload, fronts, offered).cost
+    return math.fsum(offered) / (least + np.concatenate((np.zeros(1), cost)))
+
+
+class _Edges(NamedTuple):
+    """The edges of all classes' frontiers in the order in which they are bought.
+
+    Attributes:
+        owner: the class of each.
+        slope: weighted time saved per server-time, negative.
+        cost: servers that all edges up to this one take together.
+    """
+
+    owner: Ints
+    slope: Floats
+    cost: Floats
+
+
+def _edges(workload: Workload, fronts: list[Frontier], offered: Floats) -> _Edges:
+    """Sort the edges of all classes, the steepest first."""
     corners = np.array([front.corners.size for front in fronts], dtype=np.int64)
     owner = np.repeat(np.arange(corners.size), corners)
     x = np.concatenate([front.server_time[front.corners] for front in fronts])
@@ -252,17 +272,28 @@ def _buy_edges(
     slope = weight[edge_owner] * _convex((t[inner + 1] - t[inner]) / run, edge_owner)
     order = np.argsort(slope, kind="stable")
     cost = np.cumsum((offered[edge_owner] * run)[order])
+    return _Edges(edge_owner[order], slope[order], cost)
 
+
+def _buy_edges(
+    workload: Workload, fronts: list[Frontier], offered: Floats, spare: float
+) -> tuple[list[int], dict[int, float], float]:
+    """Spend the spare servers on the steepest edges of all classes.
+
+    Returns the corner each class reaches, the server-time beyond it of the class whose next edge
+    is bought in part, and the price of that edge.
+    """
+    owner, slope, cost = _edges(workload, fronts, offered)
     noise = ROUNDING * (spare + float(offered.sum()))
     full = int(np.searchsorted(cost, spare + noise, side="right"))
-    reached = np.bincount(edge_owner[order[:full]], minlength=corners.size).tolist()
+    reached = np.bincount(owner[:full], minlength=len(fronts)).tolist()
     if full == cost.size:
         return reached, {}, 0.0
-    price = -float(slope[order[full]])
+    price = -float(slope[full])
     left_over = spare - (float(cost[full - 1]) if full else 0.0)
     if left_over <= noise:
         return reached, {}, price  # a part bought with rounding errors would be no part at all
-    partial = int(edge_owner[order[full]])
+    partial = int(owner[full])
     return reached, {partial: left_over / float(offered[partial])}, price
 
 

@@ -119,12 +119,12 @@ class Judge:
         """
         judged = self._judged(finalists)
         # Several finalists are the best of many tables: what lies between them was looked at.
-        chosen = len(judged) > 1 and any(self._kept(answer) for _, answer in judged)
+        chosen = len(judged) > 1 and any(self.keeps(answer) for _, answer in judged)
         # What cannot be counted is left where it is, unless enough was counted to refuse it.
         movable = not self.blind or self.refuted(judged[0][1])
         if self.target.limit is not None and not chosen and movable:
             judged += self._moved(*judged[0], self.target.limit, slope)
-        sure = [entry for entry in judged if self._kept(entry[1])]
+        sure = [entry for entry in judged if self.keeps(entry[1])]
         knob, answer = min(sure or judged, key=lambda entry: self.target.merit_of(entry[1]))
         return knob, answer, bool(sure)
 
@@ -132,7 +132,7 @@ class Judge:
         """Evaluate the likeliest, and if none of them keeps the limit the next ones."""
         judged: list[tuple[Knob[P], Performance]] = []
         with ThreadPoolExecutor(count_workers(self.trials.threads, None)) as pool:
-            while len(judged) < len(finalists) and not any(self._kept(one) for _, one in judged):
+            while len(judged) < len(finalists) and not any(self.keeps(one) for _, one in judged):
                 likeliest = finalists[len(judged) : len(judged) + AT_A_TIME]
                 answers = pool.map(self.evaluate, [knob.policy for knob in likeliest])
                 judged += zip(likeliest, answers, strict=True)
@@ -151,7 +151,7 @@ class Judge:
         while len(found) <= ATTEMPTS:
             knob, answer = found[-1]
             way.note(knob.value, math.log(_far_end(self._limited(answer)) / limit))
-            merit = self.target.merit_of(answer) if self._kept(answer) else math.inf
+            merit = self.target.merit_of(answer) if self.keeps(answer) else math.inf
             if way.arrived() or (math.isfinite(merit) and merit >= least):
                 break
             least = min(least, merit)
@@ -193,7 +193,7 @@ class Judge:
         on_blocking = self.target.max_blocking is not None
         return answer.blocking if on_blocking else answer.mean_execution_time
 
-    def _kept(self, answer: Performance) -> bool:
+    def keeps(self, answer: Performance) -> bool:
         """Is the limit kept at the far end of the interval?"""
         return self.target.kept(*map(_far_end, _both(answer)))
 

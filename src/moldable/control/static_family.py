@@ -12,12 +12,13 @@ import numpy as np
 from moldable.control.judge import Judge
 from moldable.control.knob import Knob
 from moldable.control.tail import turned_down
-from moldable.control.targets import SEARCHED, Target
-from moldable.control.trials import Trials
+from moldable.control.targets import HOPELESS, SEARCHED, Target
+from moldable.control.trials import Pair, Trials
 from moldable.errors import ControlError, InfeasibleError
 from moldable.hull import Floats
 from moldable.performance import Performance
 from moldable.policies.greedy import GreedyP, greedy_p
+from moldable.reservation import pure_loads
 from moldable.workload import Workload
 
 LOADS: Final = 32
@@ -25,6 +26,8 @@ COARSE, FINE = 2, 4
 """Rounds whose number of jobs the two looks take."""
 SMALL: Final = 0.02
 """Square roots of n by which a design load is shifted, in servers' worth of it, to see a slope."""
+NOISE, FINALISTS = 0.01, 3
+"""Share by which trials may err, and how many loads of single widths are judged."""
 STRIDE: Final = 5.0
 """Such shifts that show how a tail goes on."""
 
@@ -55,14 +58,26 @@ class StaticFamily:
     def __init__(self, trials: Trials) -> None:
         self.trials = trials
         self.least, self.most = design_loads(trials)
+        self._answers: dict[tuple[float, bool], Performance] = {}
 
     def best(self, judge: Judge) -> Static | None:
         """Return the best design load under the judge's target; None if none is found to keep it.
 
-        The best of a wide look is looked at more closely, then judged.
+        The best of a wide look is looked at more closely, then judged; so are loads at which every
+        class has one width: widths that fill the cluster leave no servers over, which a load
+        nearby, where a few jobs have another, already spoils.
         """
+        found = self._between(judge)
+        least = math.inf if found is None else judge.target.merit_of(found.performance)
+        pure = [Static(load, self._judged(judge, load)) for load in self._promising(judge, least)]
+        kept = [one for one in pure if judge.keeps(one.performance)]
+        entries = [one for one in (found, *kept) if one is not None]
+        return min(entries, key=lambda one: judge.target.merit_of(one.performance), default=None)
+
+    def _between(self, judge: Judge) -> Static | None:
+        """Return the best load of those that smooth figures lead to."""
         trials, target = self.trials, judge.target
-        aim = target if trials.exact else target.countable()
+        aim = self._aim(target)
         wide = _best_of(*self._wide, aim)
         if wide is None:
             return None
@@ -78,6 +93,31 @@ class StaticFamily:
                 knob = self._knob(self.most)
         knob, answer, sure = judge.settle([knob], slope)
         return Static(self._held(knob.value), answer) if sure else None
+
+    def _promising(self, judge: Judge, least: float) -> list[float]:
+        """Return the loads of single widths that may be better than what was found."""
+        aim = self._aim(judge.target).eased(1.0 + NOISE)
+        loads, figures = self._pure
+        merits = [aim.merit(*pair) for pair in figures]
+        order = sorted(range(len(merits)), key=merits.__getitem__)[:FINALISTS]
+        return [loads[i] for i in order if merits[i] < min(least * (1.0 + NOISE), HOPELESS)]
+
+    def _judged(self, judge: Judge, load: float) -> Performance:
+        """Evaluate a load once for all targets whose blocking is counted alike."""
+        key = load, judge.target.rare
+        if key not in self._answers:
+            self._answers[key] = judge.evaluate(self._policy(load))
+        return self._answers[key]
+
+    def _aim(self, target: Target) -> Target:
+        return target if self.trials.exact else target.countable()
+
+    @cached_property
+    def _pure(self) -> tuple[list[float], list[Pair]]:
+        """The loads at which every class has one width, and their figures."""
+        loads = pure_loads(self.trials.workload, self.trials.servers)
+        loads = np.unique([self._held(load) for load in loads.tolist()]).tolist()
+        return loads, self.trials.measure([self._policy(load) for load in loads], FINE)
 
     @cached_property
     def _wide(self) -> tuple[Floats, Floats]:
