@@ -24,7 +24,7 @@ from moldable.control.steps import Say, silent
 from moldable.control.targets import HOPELESS, Target
 from moldable.control.trials import FEW_SERVERS, Pair, Trials, one_pool, weights_do_not_count
 from moldable.control.tuned import Tuned
-from moldable.control.yardstick import AT_ONCE, best
+from moldable.control.yardstick import AT_ONCE, best, fits
 from moldable.errors import ControlError
 from moldable.evaluation import check_request
 from moldable.performance import Performance
@@ -44,7 +44,11 @@ LEAST_BLOCKING: Final = 1e6
 """A price of blocked jobs, in mean sizes, beside which time hardly counts."""
 NO_OPTIMUM: Final = (
     f"the true optimum is not known here: it needs exponential sizes and at most {MOST_STATES:,} "
-    f"states, and figures that numbers can tell apart"
+    f"states"
+)
+NOT_CLOSELY: Final = (
+    "the true optimum is not known here: the dynamic programme came to no close answer; it needs "
+    "figures that numbers can tell apart and classes whose sizes do not differ a millionfold"
 )
 
 
@@ -108,9 +112,12 @@ def _beside_rivals(
     say("trying greedy(p*) for other loads")
     paper, static = optimal_shares(workload, servers), StaticFamily(trials).best(judge)
     say("computing the true optimum")
-    known = best(workload, servers, target, MOST_STATES if optimum else AT_ONCE)
+    states = MOST_STATES if optimum else AT_ONCE
+    known = best(workload, servers, target, states)
     doubts = _doubts(judge, answer, static, certified=certified)
-    if optimum and known is None:
+    if known is None and fits(workload, servers, states):
+        doubts.append(NOT_CLOSELY)
+    elif known is None and optimum:
         doubts.append(NO_OPTIMUM)
     return Tuned(
         **{"tail": None} | knob.policy.price.keys(),
