@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -12,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 HEAVY = ("numba", "scipy", "scipy.optimize", "matplotlib")
 
 
 def test_help_shows_examples_that_run(run, tmp_path):
     (tmp_path / "measured.csv").write_text("width,time\n1,10\n2,6\n4,4\n")
-    (tmp_path / "cluster.toml").write_text(
-        "servers=4\n[[class]]\narrival_rate=1\nspeedup=[1,1.8]\n"
-    )
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
     top = run("--help")
     assert top.returncode == 0
     listed = top.stdout.partition("Commands:")[2]

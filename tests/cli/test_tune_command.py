@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 
 import pytest
+from typer.testing import CliRunner
+
+from moldable.cli import app
 
 SMALL = ("--speedup", "1,1.8,2.5", "--load", "0.8", "--servers", "10", "--seed", "1")
 
@@ -99,6 +103,17 @@ def test_a_tradeoff_of_other_sizes_has_no_true_optimum(run):
     answer = json.loads(run("tradeoff", *SMALL, *asked, "--json").stdout)
     assert answer["optimum"] is None
     assert "sizes that are deterministic" in answer["why_no_optimum"]
+
+
+def test_without_matplotlib_a_tradeoff_keeps_its_numbers(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    words = ["tradeoff", *SMALL, "--prices", "2", "--out", str(tmp_path), "--json"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0
+    said = f"install it: pip install matplotlib; only {tmp_path / 'tradeoff.json'} will be written"
+    assert said in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["tradeoff.json"]
+    assert json.loads((tmp_path / "tradeoff.json").read_text()) == json.loads(result.stdout)
 
 
 def test_a_tradeoff_is_written_whole(run, tmp_path):

@@ -47,7 +47,7 @@ def optimum(
       moldable optimum --speedup 1,1.8,2.5,3,3.4 --load 0.8
       moldable optimum --speedup amdahl:0.95:64 --regime 1/2,0.1 --servers 4000
       moldable optimum --speedup measured.csv --load 0.7 --servers 64 --plot frontier.svg
-      moldable optimum --workload cluster.toml --json
+      moldable optimum --workload examples/cluster.toml --json
     """
     if workload is None:
         _one_class(speedup, load, regime, servers, plot, json=json)

@@ -92,7 +92,7 @@ def simulate(
       moldable simulate --servers 64 --load 0.8 --speedup 1,1.8,2.5,3,3.4
       moldable simulate --servers 4000 --regime 1/2,0.1 --speedup linear:5 --precision 0.01
       moldable simulate --servers 64 --load 0.8 --speedup linear:5 --size pareto --jobs 1e5
-      moldable simulate --workload cluster.toml --jobs 1e5 --policy greedy --json
+      moldable simulate --workload examples/cluster.toml --jobs 1e5 --policy greedy --json
     """
     from moldable.simulation.simulate import simulate as run
 

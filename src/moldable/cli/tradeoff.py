@@ -41,7 +41,11 @@ def tradeoff(
     ] = "1,1.5,2,3,4,8,16,24,32,64",
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write tradeoff.json, .svg and .png there."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write tradeoff.json there, and with matplotlib .svg and .png.",
+        ),
     ] = None,
     size: SizeOption = None,
     precision: PrecisionOption = 0.01,
@@ -62,8 +66,7 @@ def tradeoff(
     system, n = any_workload(speedup, load, regime, servers, workload)
     system = with_size(system, size)
     asked = _prices(prices)
-    if out is not None:
-        _make_ready(out)
+    drawn = out is not None and _make_ready(out)
     with output.status_line() as progress:
         answer = families(
             system,
@@ -85,7 +88,7 @@ def tradeoff(
         show_tradeoff(output.console(), answer)
         show_tradeoff_chart(output.console(), answer)
     if out is not None:
-        _write(answer, out)
+        _write(answer, out, drawn=drawn)
 
 
 def _prices(text: str) -> list[float]:
@@ -103,11 +106,8 @@ def _prices(text: str) -> list[float]:
     return sorted(set(found))
 
 
-def _make_ready(folder: Path) -> None:
-    """Find out before minutes of work whether its results can be drawn and kept."""
-    from moldable.reporting.figures import new_figure
-
-    new_figure((1.0, 1.0))
+def _make_ready(folder: Path) -> bool:
+    """Find out before minutes of work whether its results can be kept; return whether drawn."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
@@ -117,15 +117,30 @@ def _make_ready(folder: Path) -> None:
         raise InputError(
             f"--out {folder} cannot be made or written to: {reason}; choose another"
         ) from None
+    return _can_draw(folder)
 
 
-def _write(answer: Families, folder: Path) -> None:
+def _can_draw(folder: Path) -> bool:
+    """Say so if nothing can be drawn; the numbers are worth keeping all the same."""
+    from moldable.reporting.figures import new_figure
+
+    try:
+        new_figure((1.0, 1.0))
+    except InputError as error:
+        output.note(f"{error}; only {folder / 'tradeoff.json'} will be written")
+        return False
+    return True
+
+
+def _write(answer: Families, folder: Path, *, drawn: bool) -> None:
     from moldable.reporting.figures import rendered
     from moldable.reporting.tradeoff_plot import tradeoff_figure
     from moldable.text_files import write_whole
 
     text = writer.dumps(answer.to_dict(), indent=1, allow_nan=False)
     write_whole(folder / "tradeoff.json", text.encode(), "--out")
+    if not drawn:
+        return
     figure = tradeoff_figure(answer)
     for kind in ("svg", "png"):
         write_whole(folder / f"tradeoff.{kind}", rendered(figure, kind), "--out")

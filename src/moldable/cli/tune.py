@@ -81,7 +81,7 @@ def tune(
     Examples:
       moldable tune --servers 30 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --max-blocking 0.08
       moldable tune --servers 20 --load 0.8 --speedup linear:4 --blocked-job-price 4 --json
-      moldable tune --workload cluster.toml --max-blocking 0.2
+      moldable tune --workload examples/gpus.toml --max-blocking 0.2
       moldable tune --servers 20 --load 0.8 --speedup 1,1.8,2.5 --max-time 0.6 --long-tail
     With --json the answer can be given to --policy of other commands as a file.
     """

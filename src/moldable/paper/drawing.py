@@ -33,9 +33,7 @@ def refuse_without_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401, ICN001
     except ModuleNotFoundError:
-        raise InputError(
-            "figures need matplotlib; install it with: pip install moldable[plot]"
-        ) from None
+        raise InputError("figures need matplotlib; install it: pip install matplotlib") from None
 
 
 def render(drawing: Drawing) -> dict[str, bytes]:

@@ -19,9 +19,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        raise InputError(
-            "plots need matplotlib; install it with: pip install moldable[plot]"
-        ) from None
+        raise InputError("plots need matplotlib; install it: pip install matplotlib") from None
     return Figure(figsize=size, layout="constrained")
 
 
