@@ -38,9 +38,11 @@ def real_curves() -> list[dict]:
 def run():
     """Run the command as a user would, in a process of its own."""
 
-    def run_command(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    def run_command(
+        *arguments: str, cwd: Path = ROOT, columns: int = 100
+    ) -> subprocess.CompletedProcess[str]:
         command = [str(Path(sys.executable).with_name("moldable")), *arguments]
-        environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+        environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
         return subprocess.run(
             command,
             capture_output=True,

@@ -118,3 +118,12 @@ def test_a_policy_file_that_grants_more_than_is_idle_is_refused(run, tmp_path):
     result = run("evaluate", *PAPER, "--policy", str(bad))
     assert result.returncode == 2
     assert "width 3" in result.stderr
+
+
+@pytest.mark.parametrize("columns", [30, 80])
+def test_no_figure_is_cut_on_a_narrow_page(run, columns):
+    long = "greedy-p:0.695365460085182"
+    words = ("compare", *PAPER, "--policies", f"greedy-p,{long},greedy")
+    text = run(*words, columns=columns).stdout
+    assert "…" not in text
+    assert long in text

@@ -36,7 +36,7 @@ def families():
 def lines(capsys, monkeypatch):
     def draw(answer, columns=120):
         monkeypatch.setenv("COLUMNS", str(columns))
-        show_tradeoff_chart(console(), answer)
+        show_tradeoff_chart(console(narrowest=0), answer)
         return capsys.readouterr().out.splitlines()
 
     return draw

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 PIECE = 4096
+NARROWEST = 80
+"""Columns of a page: on a narrower one lines are broken, but no figure is cut."""
 
 
 def print_json(answer: dict[str, Any]) -> None:
@@ -90,9 +92,11 @@ def status_line() -> Iterator[Callable[[str], None] | None]:
         yield report
 
 
-def console() -> Console:
-    """Return the console for plain answers, plain text when piped."""
+def console(narrowest: int = NARROWEST) -> Console:
+    """Return the console for plain answers, plain text when piped; at least so many columns."""
     from rich.console import Console
 
     # What people call their classes is text, not markup.
-    return Console(highlight=False, markup=False, emoji=False)
+    found = Console(highlight=False, markup=False, emoji=False)
+    found.width = max(found.width, narrowest)
+    return found

@@ -86,7 +86,7 @@ def tradeoff(
         from moldable.reporting.tradeoff_text import show_tradeoff
 
         show_tradeoff(output.console(), answer)
-        show_tradeoff_chart(output.console(), answer)
+        show_tradeoff_chart(output.console(narrowest=0), answer)
     if out is not None:
         _write(answer, out, drawn=drawn)
 

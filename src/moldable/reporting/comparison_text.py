@@ -17,9 +17,10 @@ def show_comparison(console: Console, answer: Comparison) -> None:
     """Print one row for each policy, the unbeaten ones marked, and what the marks mean."""
     first = answer.policies[0].name
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("policy", no_wrap=True)
+    # A name may go on in the next line; half a number would be worse than none.
+    table.add_column("policy", overflow="fold")
     for heading in ("blocking", "mean time", "Δ blocking", "Δ time", "method"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for part in answer.policies:
         table.add_row(
             f"{_mark(part)} {part.name}",

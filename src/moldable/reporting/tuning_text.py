@@ -52,9 +52,10 @@ def _kept(answer: Tuned) -> str:
 
 def _beside(answer: Tuned) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("policy", no_wrap=True)
+    # A name may go on in the next line; half a number would be worse than none.
+    table.add_column("policy", overflow="fold")
     for heading in ("blocking", "mean execution time"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     rows = [("price policy, tuned", answer.performance)]
     if answer.greedy_p is not None:
         rows.append(("greedy(p*)", answer.greedy_p))
