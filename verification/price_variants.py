@@ -1,4 +1,8 @@
-"""What do a price for each class, and a charge for the last idle server, gain over one price?"""
+"""What do other prices gain over the exponential?
+
+One for each class; a charge for the last idle server; one that never falls below a level; one whose
+scarcity is felt the less the longer a job runs.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ import numpy as np
 
 from moldable import JobClass, Policy, PricePolicy, SpeedUp, Workload, stationary_law
 from moldable.control.optimal_control import optimal_control
-from verification.named_curves import SUBLINEAR
+from verification.named_curves import LINEAR, SUBLINEAR
+from verification.price_mixes import mixed
 from verification.verdict import Verdict
 
 TWO_CLASSES, SERVERS = (
@@ -23,6 +28,8 @@ TWO_CLASSES, SERVERS = (
     16,
 )
 CONCAVE, CONCAVE_SERVERS = Workload.single(SUBLINEAR, 0.8, 20), 20
+# Flat curves with large jobs beside steep ones with small jobs.
+UNEQUAL, UNEQUAL_SERVERS = mixed({"flat": (SUBLINEAR, 1.0), "steep": (LINEAR, 0.5)}, 16, 0.7), 16
 WIDE, CLOSER, EACH = 250, (0.6, 0.3, 0.15, 0.08), 60
 BLOCKED_JOB_PRICES = (2.0, 4.0, 16.0)
 CHEAP = 1.0
@@ -59,6 +66,30 @@ class PackingPrice(Policy):
         return (1.0 + held) / job_class.speedup[width] + left_over
 
 
+@dataclass(frozen=True)
+class LastingPrice(Policy):
+    """A level that lasts, and scarcity that passes while a job runs.
+
+    While servers are short their price is above the level, and returns to it at some rate: a job
+    that runs for a time t meets on average 1/(1 + rate t) of what is above it now.
+    """
+
+    q0: float
+    ell: float
+    level: float
+    rate: float
+
+    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
+        """Take the cheapest width."""
+        widths = [int(width) for width in job_class.speedup.widths if width <= idle]
+        return {min(widths, key=lambda width: self._cost(job_class, idle, width), default=1): 1.0}
+
+    def _cost(self, job_class: JobClass, idle: int, width: int) -> float:
+        time = job_class.mean_size / job_class.speedup[width]
+        scarcity = sum(math.exp(self.q0 - (idle - k) / self.ell) for k in range(width))
+        return time * (1.0 + width * self.level + scarcity / (1.0 + self.rate * time))
+
+
 def one_price(numbers: Numbers) -> Policy:
     """Build the price policy of q0 and the logarithm of ell."""
     return PricePolicy.exponential(numbers[0], math.exp(numbers[1]))
@@ -77,6 +108,15 @@ def price_per_class(numbers: Numbers) -> Policy:
 def packing(numbers: Numbers) -> Policy:
     """Build a price with a charge."""
     return PackingPrice(numbers[0], math.exp(numbers[1]), max(numbers[2], 0.0))
+
+
+def with_level(rate: float) -> Callable[[Numbers], Policy]:
+    """Return the family of prices with a level to which they return at this rate."""
+
+    def build(numbers: Numbers) -> Policy:
+        return LastingPrice(numbers[0], math.exp(numbers[1]), max(2.0 * numbers[2], 0.0), rate)
+
+    return build
 
 
 def least(
@@ -112,6 +152,11 @@ def experiments() -> Iterator[Verdict]:
     for price in (CHEAP, *BLOCKED_JOB_PRICES):
         gain = _gain("a charge for packing", CONCAVE, CONCAVE_SERVERS, packing, price)
         yield Verdict(f"price {price:g}: gain of packing", gain, 0.02)
+    for price in BLOCKED_JOB_PRICES:
+        time = optimal_control(UNEQUAL, UNEQUAL_SERVERS, price).mean_execution_time
+        for what, rate in (("a level", 0.0), ("one felt through time", 1.0 / time)):
+            gain = _gain(what, UNEQUAL, UNEQUAL_SERVERS, with_level(rate), price)
+            yield Verdict(f"price {price:g}: gain of {what}", gain, 0.02)
 
 
 def _gain(
