@@ -31,13 +31,13 @@ def test_a_link_stays_a_link_to_what_is_replaced(tmp_path):
 def test_a_pipe_is_refused_and_still_there(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(InputError, match="is no plain file, and is left alone; choose another"):
+    with pytest.raises(InputError, match="cannot be written: it is no plain file; choose another"):
         write_whole(pipe, b"new", "answer")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_a_folder_is_refused(tmp_path):
-    with pytest.raises(InputError, match="is no plain file"):
+    with pytest.raises(InputError, match="it is no plain file"):
         write_whole(tmp_path, b"new", "answer")
 
 

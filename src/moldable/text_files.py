@@ -33,7 +33,7 @@ def write_whole(path: Path, content: bytes, what: str) -> None:
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
-            raise InputError(f"{what} {path} is no plain file, and is left alone; {OTHER_NAME}")
+            raise InputError(f"{what} {path} cannot be written: it is no plain file; {OTHER_NAME}")
         _renamed_into(target, content)
     except (OSError, RuntimeError) as error:  # Python tells links that lead in a circle by the last
         reason = (getattr(error, "strerror", None) or str(error)).lower()

@@ -11,7 +11,6 @@ from moldable import (
     Deterministic,
     Estimate,
     FixedWidth,
-    Greedy,
     JobClass,
     PricePolicy,
     SpeedUp,
@@ -279,13 +278,6 @@ def test_the_best_design_load_uses_a_limit_up_where_figures_are_exact():
     assert better.blocking.value <= 0.08
     time = tuned.static.performance.mean_execution_time.value
     assert time <= better.mean_execution_time.value * 1.0005
-
-
-def test_widths_that_nearly_tie_can_cost_nearly_nothing():
-    """Blocking is so cheap that greedy is best, which only a price of next to nothing is."""
-    workload = Workload.single(SpeedUp([1, 1.000001, 1.000002]), 0.1, 12)
-    tuned = tune(workload, 12, blocked_job_price=1e-5, seed=1)
-    assert cost(tuned.performance, 1e-5) <= cost(evaluate(workload, 12, Greedy()), 1e-5) + 1e-12
 
 
 def test_it_is_said_that_the_optimum_is_not_known_closely():

@@ -34,8 +34,6 @@ STRETCHES: Final = math.log(8.0)
 SETTLING: Final = 4
 """Rounds in which each ell finds its q0; two more look closely around the best ell."""
 LOWEST_Q: Final = -4.0
-FREE_Q: Final = -40.0
-"""At this servers cost nothing, as nearly always at the lowest that is searched."""
 HIGHEST_Q: Final = 8.0
 DEEP: Final = 12.0
 """Square roots of n that may have to stay idle: the price there is still that of q0 = 0."""
@@ -194,10 +192,7 @@ class Search:
     def _edge(self, log_ell: float) -> float:
         """Return the largest q0 with the decisions of the lowest, nearly."""
         if log_ell not in self.edges:
-            ell = math.exp(log_ell)
-            free = self.key((LOWEST_Q, ell)) == self.key((FREE_Q, ell))
-            begin = LOWEST_Q if free else FREE_Q  # widths that nearly tie: a little price decides
-            self.edges[log_ell] = self._last_alike(log_ell, begin, HIGHEST_Q)
+            self.edges[log_ell] = self._last_alike(log_ell, LOWEST_Q, HIGHEST_Q)
         return self.edges[log_ell]
 
     def _end(self, log_ell: float, high: float) -> float:
