@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
         parser.error(f"there is no experiment {strange[0]!r}; names: {', '.join(known)}")
     failed = 0
     for name in chosen:
-        print(f"{name}: {(known[name].__doc__ or '').strip()}", flush=True)
+        print(f"{name}: {(known[name].__doc__ or name).splitlines()[0]}", flush=True)
         begun = time.perf_counter()
         for verdict in known[name].experiments():
             print(f"  {verdict}", flush=True)

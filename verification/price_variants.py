@@ -7,6 +7,7 @@ scarcity is felt the less the longer a job runs.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -47,27 +48,36 @@ class PricePerClass(Policy):
         return self.policies[job_class.name].decide(job_class, idle)
 
 
+class CheapestWidth(Policy):
+    """Give a job the width that costs least."""
+
+    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
+        """Take the cheapest width."""
+        widths = [int(width) for width in job_class.speedup.widths if width <= idle]
+        return {min(widths, key=lambda width: self.cost(job_class, idle, width), default=1): 1.0}
+
+    @abstractmethod
+    def cost(self, job_class: JobClass, idle: int, width: int) -> float:
+        """Return what a width that fits costs."""
+
+
 @dataclass(frozen=True)
-class PackingPrice(Policy):
+class PackingPrice(CheapestWidth):
     """The price policy with a charge for leaving exactly one server idle."""
 
     q0: float
     ell: float
     charge: float
 
-    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
-        """Take the cheapest width."""
-        widths = [int(width) for width in job_class.speedup.widths if width <= idle]
-        return {min(widths, key=lambda width: self._cost(job_class, idle, width), default=1): 1.0}
-
-    def _cost(self, job_class: JobClass, idle: int, width: int) -> float:
+    def cost(self, job_class: JobClass, idle: int, width: int) -> float:
+        """Charge servers, and leaving one over."""
         held = sum(math.exp(self.q0 - (idle - k) / self.ell) for k in range(width))
         left_over = self.charge if idle - width == 1 else 0.0
         return (1.0 + held) / job_class.speedup[width] + left_over
 
 
 @dataclass(frozen=True)
-class LastingPrice(Policy):
+class LastingPrice(CheapestWidth):
     """A level that lasts, and scarcity that passes while a job runs.
 
     While servers are short their price is above the level, and returns to it at some rate: a job
@@ -79,12 +89,8 @@ class LastingPrice(Policy):
     level: float
     rate: float
 
-    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
-        """Take the cheapest width."""
-        widths = [int(width) for width in job_class.speedup.widths if width <= idle]
-        return {min(widths, key=lambda width: self._cost(job_class, idle, width), default=1): 1.0}
-
-    def _cost(self, job_class: JobClass, idle: int, width: int) -> float:
+    def cost(self, job_class: JobClass, idle: int, width: int) -> float:
+        """Charge the level, and scarcity as long as it lasts."""
         time = job_class.mean_size / job_class.speedup[width]
         scarcity = sum(math.exp(self.q0 - (idle - k) / self.ell) for k in range(width))
         return time * (1.0 + width * self.level + scarcity / (1.0 + self.rate * time))
