@@ -68,7 +68,7 @@ def test_a_small_chain_is_solved(size):
         f"no formula is known, but the chain can be solved: the whole chain of {found.states:,} "
         f"states"
     )
-    assert found.residual <= 1e-12
+    assert found.error_bound <= 1e-11
 
 
 def test_a_large_cluster_on_two_widths_is_solved_on_a_window():
@@ -163,7 +163,7 @@ KEYS = {
     "method",
     "reason",
     "states",
-    "residual",
+    "error_bound",
     "neglected_mass",
     "estimator",
     "arrivals",

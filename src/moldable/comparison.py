@@ -6,6 +6,7 @@ that their differences are far better known than the figures themselves.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from moldable.arrivals import Arrivals, Poisson
 from moldable.errors import PolicyError
-from moldable.evaluation import check_request, choose_method, evaluate
+from moldable.evaluation import Unsolved, check_request, evaluate, solve_exactly
 from moldable.performance import Estimate, Performance
 from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
@@ -136,26 +137,28 @@ def compare(
     """
     check_request(method, precision)
     named = _named(policies)
-    chosen = {
-        name: _method(workload, servers, policy, method, arrivals) for name, policy in named.items()
-    }
-    simulated = [name for name, (way, _) in chosen.items() if way == "simulate"]
+    found: dict[str, Paired] = {}
+    unsolved: dict[str, Unsolved] = {}
+    for name, policy in named.items():
+        exact = _solve(workload, servers, policy, method, arrivals)
+        if isinstance(exact, Unsolved):
+            unsolved[name] = exact
+        else:
+            found[name] = Paired.exact(exact)
     together = simulate_together(
         workload,
         servers,
-        {name: (_as_policy(named[name]), chosen[name][1]) for name in simulated},
+        {name: (_as_policy(named[name]), why.reason) for name, why in unsolved.items()},
         precision=precision,
         seed=seed,
         threads=threads,
         progress=progress,
         arrivals=arrivals,
     )
-    found = {
-        name: together[name]
-        if name in together
-        else Paired.exact(evaluate(workload, servers, policy, method=method, arrivals=arrivals))
-        for name, policy in named.items()
-    }
+    for name, pair in together.items():
+        warned = unsolved[name].warn(pair.performance)
+        found[name] = dataclasses.replace(pair, performance=warned)
+    found = {name: found[name] for name in named}
     rivals = {name: own for name, own in found.items() if not isinstance(named[name], Equi)}
     return Comparison(tuple(_compared(name, found, rivals) for name in found))
 
@@ -191,12 +194,13 @@ def _refuse_twins(names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _method(
+def _solve(
     workload: Workload, servers: int, policy: Rule, method: str, arrivals: Arrivals | None
-) -> tuple[str, str]:
-    if isinstance(policy, Equi) or method != "auto":
-        return method, "asked for"
-    return choose_method(build_system(workload, servers, policy, arrivals or Poisson()))
+) -> Performance | Unsolved:
+    if isinstance(policy, Equi):
+        return evaluate(workload, servers, policy, method=method, arrivals=arrivals)
+    system = build_system(workload, servers, policy, arrivals or Poisson())
+    return solve_exactly(system, method)
 
 
 def _as_policy(rule: Rule) -> Policy | None:

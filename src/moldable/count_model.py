@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from moldable.hull import Floats
+from moldable.hull import Floats, Whole
 from moldable.system import System
 
 
@@ -40,6 +40,12 @@ class ChainModel:
     arrival_rate: float
     total_rate: float
     outcomes: Floats
+
+    def blocked(self, counts: Whole, servers: int) -> Floats:
+        """Return the probability that an arrival is blocked, for states as columns of counts."""
+        idle = servers - self.widths.astype(np.int64) @ counts
+        chances = self.outcomes[:, self.rates.size :].sum(axis=1)
+        return np.asarray(chances[np.minimum(idle, chances.size - 1)])
 
 
 def chain_model(system: System) -> ChainModel | None:

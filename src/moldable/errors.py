@@ -11,6 +11,7 @@ widely or as narrowly as it likes::
     |-- PolicyError         a policy whose decisions are not decisions
     |-- SimulationError     a run that was asked for in an impossible way, or failed its own checks
     |-- ChainError          an exact answer too large to have, or one that failed its own checks
+    |   `-- NearlyDecomposableError   a chain whose error cannot be bounded
     |-- ControlError        a target that no policy of a family reaches, or that is no target
     |-- InfeasibleError     more work than the servers can do, whatever the widths
     |-- LimitError          a bound or fluid path asked where the theory does not reach
@@ -56,6 +57,10 @@ class SimulationError(MoldableError):
 
 class ChainError(MoldableError):
     """An exact answer that is too large to be had, or that failed its own checks."""
+
+
+class NearlyDecomposableError(ChainError):
+    """A chain that moves between parts of its states too rarely for an error bound."""
 
 
 class ControlError(MoldableError):

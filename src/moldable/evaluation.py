@@ -6,7 +6,9 @@ asked precision. The answer says which, and why.
 
 from __future__ import annotations
 
-from typing import Final
+import dataclasses
+from dataclasses import dataclass
+from typing import Final, final
 
 from moldable.arrivals import Arrivals, Poisson
 from moldable.chain.closed_forms import closed_form
@@ -15,7 +17,7 @@ from moldable.chain.exact import solve_system
 from moldable.chain.pool import predicted_states
 from moldable.chain.states import MOST_STATES
 from moldable.checks import number
-from moldable.errors import ChainError, SimulationError, nearest
+from moldable.errors import ChainError, NearlyDecomposableError, SimulationError, nearest
 from moldable.performance import Performance
 from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
@@ -26,6 +28,10 @@ from moldable.workload import Workload
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
 QUICK: Final = 250_000
 """States that are solved in a few seconds."""
+MISSED: Final = (
+    "the chain is nearly decomposable: a simulation may never meet states that matter, and its "
+    "intervals do not allow for that"
+)
 
 
 def evaluate(
@@ -59,16 +65,10 @@ def evaluate(
     if isinstance(policy, Equi):
         return _equi(workload, servers, method, arrivals)
     system = build_system(workload, servers, policy, arrivals or Poisson())
-    chosen, reason = choose_method(system) if method == "auto" else (method, "asked for")
-    if chosen != "simulate":
-        try:
-            most = 2 * QUICK if method == "auto" else MOST_STATES
-            return solve_system(system, chosen, most).performance(reason)
-        except ChainError as error:
-            if method != "auto":
-                raise
-            reason = f"the chain could not be solved ({error})"
-    return simulate(
+    exact = solve_exactly(system, method)
+    if isinstance(exact, Performance):
+        return exact
+    answer = simulate(
         workload,
         servers,
         policy,
@@ -77,8 +77,44 @@ def evaluate(
         threads=threads,
         progress=progress,
         arrivals=arrivals,
-        reason=reason,
+        reason=exact.reason,
     )
+    return exact.warn(answer)
+
+
+@final
+@dataclass(frozen=True)
+class Unsolved:
+    """A system that has to be simulated.
+
+    Attributes:
+        reason: why it has no exact answer.
+        warning: what its simulation may miss.
+    """
+
+    reason: str
+    warning: str = ""
+
+    def warn(self, simulated: Performance) -> Performance:
+        """Add the warning to the simulated answer."""
+        if not self.warning:
+            return simulated
+        return dataclasses.replace(simulated, warnings=(*simulated.warnings, self.warning))
+
+
+def solve_exactly(system: System, method: str) -> Performance | Unsolved:
+    """Return the exact performance of a system, or why it has to be simulated."""
+    chosen, reason = choose_method(system) if method == "auto" else (method, "asked for")
+    if chosen == "simulate":
+        return Unsolved(reason)
+    try:
+        most = 2 * QUICK if method == "auto" else MOST_STATES
+        return solve_system(system, chosen, most).performance(reason)
+    except ChainError as error:
+        if method != "auto":
+            raise
+        slow = isinstance(error, NearlyDecomposableError)
+        return Unsolved(f"the chain could not be solved ({error})", MISSED if slow else "")
 
 
 def check_request(method: str, precision: float) -> None:

@@ -109,7 +109,7 @@ class Performance:
         warnings: what the reader should know.
         provenance: versions, parameters and machine.
         states: of the chain, if it was solved.
-        residual: by what its balance equations are off, relative to the flow.
+        error_bound: on its probabilities and, relatively, on the blocking.
         neglected_mass: bound on the probability of states that were left out.
         estimator: how a simulated mean execution time was estimated.
         arrivals: how many arrivals were counted.
@@ -134,7 +134,7 @@ class Performance:
     warnings: tuple[str, ...]
     provenance: Mapping[str, Any]
     states: int | None = None
-    residual: float | None = None
+    error_bound: float | None = None
     neglected_mass: float | None = None
     estimator: str | None = None
     arrivals: int | None = None
@@ -181,7 +181,7 @@ class Performance:
 
 _OF_SOME_METHODS = (
     "states",
-    "residual",
+    "error_bound",
     "neglected_mass",
     "estimator",
     "arrivals",

@@ -49,9 +49,9 @@ def test_iterating_gives_what_factorising_gives(monkeypatch, load):
     assert chain.states <= stationary.FACTORISED[False]
     factorised, small = stationary.stationary(chain, guess)
     monkeypatch.setattr(stationary, "FACTORISED", {True: 0, False: 0})
-    iterated, residual = stationary.stationary(chain, guess)
+    iterated, bound = stationary.stationary(chain, guess)
     np.testing.assert_allclose(iterated, factorised, rtol=0, atol=1e-11)
-    assert max(small, residual) <= stationary.GOOD
+    assert max(small, bound) <= 1e-11
     assert not np.array_equal(iterated, factorised)  # two solvers were at work
 
 
@@ -70,16 +70,6 @@ def test_widths_that_are_all_but_never_granted_do_not_mislead_the_guess():
     policy = Thresholds({"jobs": {1: 1, 87: 2}})
     found = stationary_law(workload, 100, policy).performance()
     assert found.blocking.value == pytest.approx(erlang_b(80.0, 100), rel=1e-10)
-
-
-def test_a_residual_is_the_imbalance_of_flows():
-    chain = chain_of(Workload.single(SpeedUp([1.0]), 0.5, 2), 2)
-    # Rates: up 1, down 1 and 2; the law below is wrong on purpose.
-    law = np.array([0.5, 0.25, 0.25])
-    flows_out = 0.5 * 1 + 0.25 * 2 + 0.25 * 2
-    imbalance = abs(0.25 - 0.5) + abs(0.5 + 0.5 - 0.5) + abs(0.25 - 0.5)
-    found = stationary._residual(chain, law)  # noqa: SLF001 - only wrong laws show it
-    assert found == pytest.approx(imbalance / flows_out, rel=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -193,10 +183,10 @@ def test_a_law_of_counts_that_is_not_known_is_not_made_up():
 def wrong_law(monkeypatch, change):
     honest = stationary.stationary
 
-    def wrong(chain, guess):
-        law, residual = honest(chain, guess)
+    def wrong(chain, guess, rare):
+        law, bound = honest(chain, guess, rare)
         law = change(law)
-        return law / law.sum(), residual
+        return law / law.sum(), bound
 
     monkeypatch.setattr(pool, "stationary", wrong)
 
@@ -227,7 +217,13 @@ def test_a_law_of_nothing_but_nan_is_no_answer():
 
 
 def test_equations_that_are_not_solved_are_an_error(monkeypatch):
-    monkeypatch.setattr(stationary, "_factorised", lambda _, rough: rough)
-    monkeypatch.setattr(stationary, "SWEEPS", 1)
-    with pytest.raises(ChainError, match="solved only to"):
+    monkeypatch.setattr(stationary, "REFINEMENTS", 0)
+    monkeypatch.setattr(stationary._Factors, "weights", lambda self: self.entering_guess())  # noqa: SLF001
+    monkeypatch.setattr(
+        stationary._Factors,  # noqa: SLF001
+        "entering_guess",
+        lambda self: np.ones(self.chain.states),
+        raising=False,
+    )
+    with pytest.raises(ChainError, match="nearly decomposable"):
         stationary_law(Workload.single(SUB_LINEAR, 0.95, 30), 30)

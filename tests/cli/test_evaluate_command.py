@@ -17,7 +17,7 @@ KEYS = {
     "method",
     "reason",
     "states",
-    "residual",
+    "error_bound",
     "neglected_mass",
     "width_shares",
     "mean_jobs",

@@ -30,7 +30,7 @@ KEYS = [
     "method",
     "reason",
     "states",
-    "residual",
+    "error_bound",
     "neglected_mass",
     "estimator",
     "arrivals",

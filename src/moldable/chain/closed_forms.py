@@ -95,7 +95,7 @@ def _rigid(pool: System) -> PoolLaw | None:
         mean_jobs=offered * room,
         joint=None,
         states=pool.servers + 1,
-        residual=0.0,
+        error_bound=0.0,
         neglected_mass=0.0,
         how="the recursion of Kaufman and Roberts: rigid jobs, any law of sizes",
         formula=True,

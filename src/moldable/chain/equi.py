@@ -63,6 +63,6 @@ def equi_performance(workload: Workload, servers: int, reason: str = "asked for"
         warnings=(),
         provenance=provenance(workload, servers, Equi().name),
         states=servers + 1,
-        residual=0.0,
+        error_bound=0.0,
         neglected_mass=0.0,
     )

@@ -139,7 +139,7 @@ def _performance(law: StationaryLaw, reason: str) -> Performance:
             system.workload, system.servers, system.policy_name, pools=list(system.pools)
         ),
         states=sum(pool.states for pool in law.pools),
-        residual=max(pool.residual for pool in law.pools),
+        error_bound=max(pool.error_bound for pool in law.pools),
         neglected_mass=sum(pool.neglected_mass for pool in law.pools),
     )
 

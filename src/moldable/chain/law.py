@@ -42,7 +42,7 @@ class PoolLaw:
         mean_jobs: jobs of each kind.
         joint: the law of the counts of all kinds; None where only the busy servers are known.
         states: how many were solved for.
-        residual: what the balance equations are off by, relative to the flow.
+        error_bound: on the probabilities and, relatively, on the blocking.
         neglected_mass: bound on the probability of states that were left out.
         how: the method, in words.
         formula: whether that is a closed form.
@@ -53,7 +53,7 @@ class PoolLaw:
     mean_jobs: Floats
     joint: Joint | None
     states: int
-    residual: float
+    error_bound: float
     neglected_mass: float
     how: str
     formula: bool
@@ -66,7 +66,7 @@ class PoolLaw:
         *,
         states: int,
         how: str,
-        residual: float = 0.0,
+        error_bound: float = 0.0,
         neglected_mass: float = 0.0,
         formula: bool = False,
     ) -> Self:
@@ -74,7 +74,7 @@ class PoolLaw:
         held = pool.kind_width @ joint.counts
         busy: Floats = np.bincount(held, joint.weights, pool.servers + 1).astype(np.float64)
         mean_jobs = joint.counts @ joint.weights
-        return cls(pool, busy, mean_jobs, joint, states, residual, neglected_mass, how, formula)
+        return cls(pool, busy, mean_jobs, joint, states, error_bound, neglected_mass, how, formula)
 
     @cached_property
     def granted(self) -> Floats:

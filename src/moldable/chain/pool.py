@@ -42,13 +42,14 @@ def solved(pool: System, most: int = MOST_STATES) -> PoolLaw:
     if _two_kinds(model) and count_states(_widths(model), pool.servers) > WINDOW_FROM:
         return _windowed(pool, model, most).checked()
     chain = whole_chain(model, pool.servers)
-    law, residual = stationary(chain, product_form(chain.counts, _with_room(pool, model)))
+    guess = product_form(chain.counts, _with_room(pool, model))
+    law, error = stationary(chain, guess, model.blocked(chain.counts, pool.servers))
     by_kind = chain.counts.reshape(-1, model.phases, chain.states).sum(axis=1)
     return PoolLaw.of(
         pool,
         Joint(by_kind, law),
         states=chain.states,
-        residual=residual,
+        error_bound=error,
         how=f"the whole chain of {chain.states:,} states",
     ).checked()
 
@@ -92,7 +93,7 @@ def _windowed(pool: System, model: ChainModel, most: int) -> PoolLaw:
         pool,
         Joint(window.chain.counts[order], window.law),
         states=window.chain.states,
-        residual=window.residual,
+        error_bound=window.error_bound,
         neglected_mass=window.neglected_mass,
         how=f"a window of {window.chain.states:,} states",
     )

@@ -1,15 +1,8 @@
-"""Which states matter in a large system with two kinds of jobs?
+"""Solve a large system with two kinds of jobs on the states that matter.
 
 The number of wide jobs and the idle servers vary by a few standard deviations only. States outside
 a window around them are left out, and the window grows until what is neglected is bounded by a
 probability below every digit that is reported.
-
-The bound is by drifts. Wide jobs are at most as many as on endless servers, whose number is
-Poisson: that bounds the upper tail without any computation. Beyond the other two edges the state
-drifts back, at least as fast as at the edge; in equilibrium what crosses the edge outwards equals
-what drifts back, so the probability outside is at most the crossing flow over the drift. At the
-lower edge the drift is averaged over the states there; where wide jobs are few the window begins
-at none, and has no such edge.
 """
 
 from __future__ import annotations
@@ -21,17 +14,19 @@ from typing import Final, final
 
 import numpy as np
 
+from moldable.assumptions import ROUNDING
+from moldable.chain.lyapunov import NEGLIGIBLE, LyapunovBound, TwoSlots
 from moldable.chain.states import MOST_STATES, Chain, refuse_too_many
-from moldable.chain.stationary import stationary
+from moldable.chain.stationary import FACTORISED, stationary
 from moldable.count_model import ChainModel
 from moldable.errors import ChainError
 from moldable.hull import Floats, Ints, Whole
 
 DEVIATIONS: Final = 9.0
-"""Half of the first window, in standard deviations of a Poisson number."""
-NEGLIGIBLE: Final = 1e-14
-WIDENINGS: Final = 12
-GROWTH: Final = 1.4
+"""Half of the first window, in standard deviations."""
+WIDENINGS: Final = 40
+ATTEMPTS: Final = 3
+GROWTH: Final = 1.2
 
 
 @final
@@ -51,6 +46,29 @@ class Window:
 
 
 @final
+@dataclass(frozen=True)
+class Outside:
+    """Bounds on the probability outside a window.
+
+    Attributes:
+        below: of fewer wide jobs.
+        beyond: of more wide jobs or idle servers.
+        wide: whether the latter is decided at the edge of wide jobs.
+        idle: whether it is decided at the edge of idle servers.
+    """
+
+    below: float
+    beyond: float
+    wide: bool
+    idle: bool
+
+    @property
+    def total(self) -> float:
+        """Of all states outside."""
+        return self.below + self.beyond
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Windowed:
     """The stationary law on a window.
@@ -58,13 +76,13 @@ class Windowed:
     Attributes:
         chain: the states; their first slot holds the narrow jobs.
         law: their probabilities.
-        residual: of the balance equations within the window.
+        error_bound: on their probabilities within the window and, relatively, on the blocking.
         neglected_mass: bound on the probability outside.
     """
 
     chain: Chain
     law: Floats
-    residual: float
+    error_bound: float
     neglected_mass: float
 
 
@@ -76,16 +94,17 @@ def solve_window(model: ChainModel, servers: int, most: int = MOST_STATES) -> Wi
         servers: of the pool.
         most: states that the window may grow to.
     """
-    system = _TwoSlots(model, servers)
-    window = system.first_window()
-    for _ in range(WIDENINGS):
+    system = Windows(model, servers)
+    window, most = system.first_window(), min(most, FACTORISED[True])
+    for _ in range(ATTEMPTS):
         if system.states(window) > most:
             break
         chain = system.chain(window)
-        law, residual = stationary(chain, system.guess(chain))
-        outside = system.outside(window, chain, law)
-        if sum(outside) <= NEGLIGIBLE:
-            return Windowed(chain, law, residual, sum(outside))
+        law, error = stationary(chain, system.guess(chain), model.blocked(chain.counts, servers))
+        idle = servers - model.widths.astype(np.int64) @ chain.counts
+        outside = system.outside(window, idle, chain.counts[1].astype(np.float64), law)
+        if outside.total <= NEGLIGIBLE:
+            return Windowed(chain, law, error, outside.total)
         window = system.wider(window, outside)
     raise ChainError(
         f"no window of {most:,} states holds all but {NEGLIGIBLE:g} of the probability of "
@@ -95,35 +114,45 @@ def solve_window(model: ChainModel, servers: int, most: int = MOST_STATES) -> Wi
 
 def first_states(model: ChainModel, servers: int) -> int:
     """Predict the states of a window, without solving anything."""
-    system = _TwoSlots(model, servers)
+    system = Windows(model, servers)
     return system.states(system.first_window())
 
 
 @final
-class _TwoSlots:
-    """A system whose state is (narrow jobs, wide jobs)."""
+class Windows:
+    """The windows of a system, their chains, and what they leave out."""
 
     def __init__(self, model: ChainModel, servers: int) -> None:
+        self.system = TwoSlots(model, servers)
+        self.bound = LyapunovBound(self.system)
         self.servers, self.model = servers, model
-        self.narrow, self.wide = model.widths.astype(np.int64).tolist()
-        self.entries = model.outcomes[:, :2] * model.arrival_rate
+        self.narrow, self.wide = self.system.narrow, self.system.wide
         self.most_wide = servers // self.wide
-        # Nobody is granted a slot more often than at the idle count that favours it most.
-        self.offered = self.entries.max(axis=0) / model.rates
 
     def first_window(self) -> Window:
-        mean = float(self.entries[-1, 1] / self.model.rates[1])
-        spread = DEVIATIONS * math.sqrt(max(self.offered[1], 1.0))
-        fewest = max(0, math.floor(min(mean, self.most_wide) - spread))
-        most = min(self.most_wide, math.ceil(float(self.offered[1]) + spread + DEVIATIONS))
-        if 2 * fewest <= most:  # the rest is no larger: then there is no lower edge to judge
-            fewest = 0
-        jobs = self.entries[-1] / self.model.rates
-        held = float(jobs @ self.model.widths)
-        deviation = math.sqrt(float(jobs @ self.model.widths**2))
-        spare = max(0.0, self.servers - held)
-        idle = min(self.servers, math.ceil(spare + DEVIATIONS * deviation) + 2 * self.wide)
-        return Window(fewest, most, idle)
+        """Return the window that should be enough, judged by a normal law around a pilot's means.
+
+        Only the size of the window depends on it: what it leaves out is bounded afterwards.
+        """
+        wide, wide_variance, idle, idle_variance = self.system.pilot
+        points = np.linspace(-5.0, 5.0, 41)
+        spread = math.sqrt(max(wide_variance, 1.0)), math.sqrt(max(idle_variance, 1.0))
+        wides = np.clip(wide + points * spread[0], 0.0, self.most_wide)
+        idles = np.clip(np.rint(idle + points * spread[1]), 0, self.servers).astype(np.int64)
+        weights = np.exp(-0.5 * points**2)
+        law = np.outer(weights, weights).ravel() / weights.sum() ** 2
+        near = (np.tile(idles, points.size), np.repeat(wides, points.size), law)
+        window = Window(
+            max(0, math.floor(wide - DEVIATIONS * spread[0])),
+            min(self.most_wide, math.ceil(wide + DEVIATIONS * (spread[0] + 1.0))),
+            min(self.servers, math.ceil(idle + DEVIATIONS * spread[1]) + 2 * self.wide),
+        )
+        for _ in range(WIDENINGS):
+            outside = self.outside(window, *near)
+            if outside.total <= NEGLIGIBLE / 10.0:
+                break
+            window = self.wider(window, outside)
+        return window
 
     def lines(self, window: Window) -> tuple[Ints, Ints]:
         """Return the fewest and most narrow jobs, for each number of wide ones."""
@@ -150,77 +179,77 @@ class _TwoSlots:
         start, out = np.zeros(states + 1, dtype=np.int32), np.empty(states)
         source, rate = np.empty(4 * states, dtype=np.int32), np.empty(4 * states)
         widths = self.model.widths.astype(np.int64)
-        fixed = (self.servers, widths, self.model.rates, self.entries)
+        fixed = (self.servers, widths, self.model.rates, self.system.entries)
         used = window_inflow(least, most, window.fewest, *fixed, start, source, rate, out)
-        return Chain(counts, start, source[:used], rate[:used], out)
+        return self._closed(Chain(counts, start, source[:used], rate[:used], out))
+
+    def _closed(self, chain: Chain) -> Chain:
+        """Let what leaves the window begin again at its middle.
+
+        At an edge that nothing may cross, a window could hold the system in states that it would
+        leave at once.
+        """
+        from scipy.sparse import csr_array
+
+        leak = self.leaving(chain) - chain.out
+        edge = np.flatnonzero(leak > ROUNDING * chain.out)
+        middle = int(np.argmax(self.guess(chain)))
+        shape = (chain.states, chain.states)
+        within = csr_array((chain.rate, chain.source, chain.start), shape=shape)
+        where = (np.full(edge.size, middle), edge)
+        rates = within + csr_array((leak[edge], where), shape=shape)
+        out = chain.out.copy()
+        out[edge] += leak[edge]
+        return Chain(chain.counts, rates.indptr, rates.indices, rates.data, out)
+
+    def leaving(self, chain: Chain) -> Floats:
+        """Return the total rate out of each state, to wherever it leads."""
+        idle = self.servers - self.model.widths.astype(np.int64) @ chain.counts
+        rows = self.system.entries[np.minimum(idle, self.system.entries.shape[0] - 1)]
+        return np.asarray(rows.sum(axis=1) + self.model.rates @ chain.counts)
 
     def guess(self, chain: Chain) -> Floats:
-        return product_form(chain.counts, self.entries[-1] / self.model.rates)
+        """Return normal weights around the means of the pilot."""
+        wide, wide_variance, idle, idle_variance = self.system.pilot
+        found = self.servers - self.model.widths.astype(np.int64) @ chain.counts
+        from_wide = (chain.counts[1] - wide) ** 2 / max(wide_variance, 1.0)
+        from_idle = (found - idle) ** 2 / max(idle_variance, 1.0)
+        weights: Floats = np.exp(-0.5 * np.minimum(from_wide + from_idle, 1000.0))
+        return weights
 
-    def outside(self, window: Window, chain: Chain, law: Floats) -> tuple[float, float, float]:
-        """Bound the probability below `fewest`, above `most` and above `idle`."""
-        idle = self.servers - self.model.widths.astype(np.int64) @ chain.counts
-        return (
-            self._below(window, chain.counts[1], idle, law),
-            self._above(window),
-            self._emptier(window, chain.counts, idle, law),
+    def outside(self, window: Window, idle: Whole, wide: Floats, law: Floats) -> Outside:
+        """Bound the probability outside the window.
+
+        Args:
+            window: the window.
+            idle: servers in each state within.
+            wide: jobs in each state within.
+            law: their probabilities.
+        """
+        inside = (idle, wide, law)
+        every = np.arange(self.servers + 1)
+        room = (self.servers - every) / self.wide
+        fewest = np.full(room.size, float(window.fewest))
+        above = np.where(every > window.idle, fewest, window.most + 1.0)
+        below, _ = self.bound(-1.0, fewest * 0.0, np.minimum(fewest - 1.0, room), inside)
+        beyond, nearest = self.bound(1.0, above, room, inside)
+        both = beyond == 1.0
+        return Outside(
+            below, beyond, wide=both or nearest <= window.idle, idle=both or nearest > window.idle
         )
 
-    def _above(self, window: Window) -> float:
-        from scipy.special import gammainc
-
-        if window.most == self.most_wide:
-            return 0.0
-        return float(gammainc(window.most + 1.0, self.offered[1]))
-
-    def _below(self, window: Window, wide: Whole, idle: Whole, law: Floats) -> float:
-        if window.fewest == 0:
-            return 0.0
-        edge = wide == window.fewest
-        mass = float(law[edge].sum())
-        if mass == 0.0:
-            return 0.0
-        rows = np.minimum(idle[edge], self.entries.shape[0] - 1)
-        coming = float(law[edge] @ self.entries[rows, 1]) / mass
-        # With fewer wide jobs more servers may be idle than anywhere in the window, and the policy
-        # may stop granting wide ones there.
-        seen = min(window.idle, self.servers - self.wide * window.fewest)
-        beyond = self.entries[min(seen + 1, self.entries.shape[0] - 1) :, 1]
-        coming = min(coming, float(beyond.min()))
-        leaving = window.fewest * float(self.model.rates[1])
-        drift = coming - leaving
-        return mass * leaving / drift if drift > 0.0 else 1.0
-
-    def _emptier(self, window: Window, counts: Whole, idle: Whole, law: Floats) -> float:
-        """Bound the probability of more idle servers than the window holds."""
-        if window.idle >= self.servers - self.wide * window.fewest:
-            return 0.0
-        rates, widths = self.model.rates, self.model.widths
-        near = idle > window.idle - widths.max()
-        freed = (rates * widths) @ counts[:, near]
-        crossing = float(law[near] @ freed)
-        # Beyond the edge the policy may change again: count on the row that takes the least.
-        beyond = self.entries[min(window.idle + 1, self.entries.shape[0] - 1) :]
-        taken = float((beyond @ widths).min())
-        wide = np.array([window.fewest, window.most])
-        narrow = np.maximum(self.servers - window.idle - self.wide * wide, 0)
-        most_freed = float((narrow * rates[0] + self.wide * wide * rates[1]).max())
-        drift = taken - most_freed
-        return crossing / drift if drift > 0.0 else 1.0
-
-    def wider(self, window: Window, outside: tuple[float, float, float]) -> Window:
-        below, above, emptier = (mass > NEGLIGIBLE / 3.0 for mass in outside)
-        middle = min(float(self.offered[1]), float(self.most_wide))
-        if below:
-            reach = GROWTH * (middle - window.fewest) + 1.0
-            window = dataclasses.replace(window, fewest=max(0, math.floor(middle - reach)))
-        if above:
-            reach = GROWTH * (window.most - middle) + 1.0
-            most = min(self.most_wide, math.ceil(middle + reach))
-            window = dataclasses.replace(window, most=most)
-        if emptier:
-            idle = min(self.servers, math.ceil(GROWTH * window.idle) + 1)
-            window = dataclasses.replace(window, idle=idle)
+    def wider(self, window: Window, outside: Outside) -> Window:
+        """Move the edges beyond which too much lies."""
+        wide, _, idle, _ = self.system.pilot
+        if outside.below > NEGLIGIBLE / 20.0:
+            fewest = math.floor(wide - GROWTH * (wide - window.fewest)) - 1
+            window = dataclasses.replace(window, fewest=max(0, fewest))
+        if outside.beyond > NEGLIGIBLE / 20.0 and outside.wide:
+            most = math.ceil(wide + GROWTH * (window.most - wide)) + 1
+            window = dataclasses.replace(window, most=min(self.most_wide, most))
+        if outside.beyond > NEGLIGIBLE / 20.0 and outside.idle:
+            spare = math.ceil(idle + GROWTH * (window.idle - idle)) + 1
+            window = dataclasses.replace(window, idle=min(self.servers, spare))
         return window
 
 

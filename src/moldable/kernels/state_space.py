@@ -143,6 +143,47 @@ def window_inflow(least, most, first, servers, widths, rates, outcomes, start, s
 
 
 @njit(nogil=True, cache=True)
+def wander(rng, servers, widths, rates, outcomes, events, jobs, moments):
+    """Simulate two slots and write means and variances of wide jobs and idle servers to `moments`.
+
+    The first quarter of the events is not counted. `jobs` holds the state, `outcomes` the rates
+    of entering as for `inflow`.
+    """
+    reach, time = outcomes.shape[0] - 1, 0.0
+    idle = servers - jobs[0] * widths[0] - jobs[1] * widths[1]
+    wide_shift, idle_shift = 0.0, 0.0
+    moments[:] = 0.0
+    for event in range(events):
+        row = min(idle, reach)
+        into = outcomes[row, 0] + outcomes[row, 1]
+        ends = rates[0] * jobs[0]
+        total = into + ends + rates[1] * jobs[1]
+        if event == events // 4:
+            # Means are taken from here, so that squares lose no digits.
+            wide_shift, idle_shift = float(jobs[1]), float(idle)
+        if event >= events // 4:
+            x, z = jobs[1] - wide_shift, idle - idle_shift
+            time += 1.0 / total
+            moments[0] += x / total
+            moments[1] += x * x / total
+            moments[2] += z / total
+            moments[3] += z * z / total
+        u = rng.random() * total
+        if u < into:
+            slot, change = 0 if u < outcomes[row, 0] else 1, 1
+        else:
+            slot, change = 0 if u - into < ends else 1, -1
+        jobs[slot] += change
+        idle -= change * widths[slot]
+    for i in range(4):
+        moments[i] /= time
+    moments[1] -= moments[0] * moments[0]
+    moments[3] -= moments[2] * moments[2]
+    moments[0] += wide_shift
+    moments[2] += idle_shift
+
+
+@njit(nogil=True, cache=True)
 def sweep(start, source, rate, out, right, found):
     """Solve for the part of the balance equations at or below the diagonal, state by state.
 
@@ -164,6 +205,40 @@ def imbalance(start, source, rate, out, weight, gap):
         for entry in range(start[state], start[state + 1]):
             total -= rate[entry] * weight[source[entry]]
         gap[state] = total
+
+
+@njit(nogil=True, cache=True)
+def exact_imbalance(start, source, rate, high, low, gap):
+    """Write the net rate out of every state for the weights high + low into `gap`.
+
+    All sums and products carry their rounding errors along (Knuth's and Dekker's error-free
+    transformations), so `gap` is right to all digits even where nearly everything cancels. The
+    rates out of a state are those of `rate`, whose sum is not rounded either.
+    """
+    rest = np.zeros(gap.size)
+    gap[:] = 0.0
+    for state in range(gap.size):
+        for entry in range(start[state], start[state + 1]):
+            origin = source[entry]
+            a, b = rate[entry], high[origin]
+            flow = a * b
+            wide = 134217729.0 * a
+            a_high = wide - (wide - a)
+            wide = 134217729.0 * b
+            b_high = wide - (wide - b)
+            a_low, b_low = a - a_high, b - b_high
+            error = a_low * b_low - (((flow - a_high * b_high) - a_low * b_high) - a_high * b_low)
+            error += a * low[origin]
+            total = gap[origin] + flow
+            part = total - gap[origin]
+            rest[origin] += (gap[origin] - (total - part)) + (flow - part) + error
+            gap[origin] = total
+            total = gap[state] - flow
+            part = total - gap[state]
+            rest[state] += (gap[state] - (total - part)) - (flow + part) - error
+            gap[state] = total
+    for state in range(gap.size):
+        gap[state] += rest[state]
 
 
 @njit(nogil=True, cache=True)

@@ -31,7 +31,7 @@ def show_performance(console: Console, answer: Performance) -> None:
 def _origin(answer: Performance) -> str:
     return (
         f"Exact, {answer.method} under {answer.provenance['policy']}. {_sentence(answer.reason)} "
-        f"{answer.states:,} states, residual {answer.residual:.1g}, neglected mass "
+        f"{answer.states:,} states, error at most {answer.error_bound:.1g}, neglected mass "
         f"{answer.neglected_mass:.1g}."
     )
 
