@@ -177,9 +177,7 @@ def rare_blocking_interval(
 ) -> Estimate | None:
     """Return the same from several independent descents, with its interval."""
     found = [
-        rare_blocking(
-            workload, servers, policy, seed=child_seed(seed, DESCENT, k), threads=threads
-        )
+        rare_blocking(workload, servers, policy, seed=child_seed(seed, DESCENT, k), threads=threads)
         for k in range(DESCENTS)
     ]
     values = np.array([value for value in found if value is not None])

@@ -1,9 +1,9 @@
 """Which jobs are running when a replication begins?
 
 "equilibrium" draws counts from the truncated product form of the wished widths, with independent
-equilibrium residual sizes: exactly stationary if one width that divides the servers is ever granted,
-with the same probability whenever it fits, and arrivals are Poisson; approximate otherwise. "empty"
-is what the paper did.
+equilibrium residual sizes. It is exactly stationary if arrivals are Poisson and one width that
+divides the servers is ever granted, with the same probability whenever it fits; otherwise it is
+approximate. "empty" is what the paper did.
 """
 
 from __future__ import annotations
