@@ -94,7 +94,8 @@ def share_interval(events: Floats, trials: Floats, cluster: float) -> tuple[floa
     Args:
         events: in each replication.
         trials: in each replication.
-        cluster: most trials that may share one outcome; it matters only where no event was seen.
+        cluster: most trials that may share one outcome, on average; with clusters of geometric size
+            the effective number is at least events / (2 cluster - 1), that of all being as large.
     """
     if events.size < 2:  # noqa: PLR2004 - one run has no spread
         return None
@@ -109,7 +110,10 @@ def share_interval(events: Floats, trials: Floats, cluster: float) -> tuple[floa
     if seen == events.size:
         low, high = ratio(events, trials).interval or (0.0, 1.0)
         return max(low, 0.0), min(high, 1.0)
-    found = _effective(events, trials, int(used), int(seen))
+    found = max(
+        _effective(events, trials, int(used), int(seen)),
+        float(events.sum()) / (2.0 * cluster - 1.0),
+    )
     return _clopper_pearson(found, found / share)
 
 
