@@ -129,5 +129,13 @@ def test_events_in_one_cluster_say_less_than_events_apart():
     trials = np.full(16, 1000.0)
     together, apart = np.zeros(16), np.zeros(16)
     together[0], apart[:8] = 8.0, 1.0
-    widths = [np.diff(share_interval(events, trials, 1.0))[0] for events in (together, apart)]
+    widths = [np.diff(share_interval(events, trials, 50.0))[0] for events in (together, apart)]
     assert widths[0] > 3 * widths[1]
+
+
+def test_where_jobs_share_no_fate_the_interval_is_that_of_independent_trials():
+    events, trials = np.zeros(16), np.full(16, 1000.0)
+    events[0], events[5] = 2.0, 1.0
+    low, high = share_interval(events, trials, 1.0)
+    assert binom.sf(2, 16_000, low) == pytest.approx(0.025)
+    assert binom.cdf(3, 16_000, high) == pytest.approx(0.025)
