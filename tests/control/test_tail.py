@@ -21,7 +21,8 @@ from moldable.control.trials import Trials
 
 
 def knob(q0, ell):
-    return Knob(q0, lambda value: PricePolicy.exponential(value, ell), 0.05)
+    # Like the tuner's own, it stops where no price changes a decision any more.
+    return Knob(q0, lambda value: PricePolicy.exponential(min(value, 100.0), ell), 0.05)
 
 
 def test_a_limit_too_rare_to_count_is_reached():

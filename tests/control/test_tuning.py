@@ -251,7 +251,8 @@ def test_rare_blocking_without_an_exact_chain_is_certified_by_descents():
 
 
 def test_blocking_too_rare_to_count_of_sizes_without_phases_is_not_certified():
-    workload = Workload((JobClass("jobs", 60.0, CURVE, size=Deterministic()),))
+    # Width 1 alone would block 1e-15 of the jobs, so that the limit can be reached.
+    workload = Workload((JobClass("jobs", 40.0, CURVE, size=Deterministic()),))
     tuned = tune(workload, 100, max_blocking=2e-8, precision=0.05, seed=1)
     assert not tuned.certified
     assert any("cannot be certified" in warning for warning in tuned.performance.warnings)

@@ -23,14 +23,13 @@ from moldable.evaluation import choose_method, evaluate
 from moldable.performance import Estimate, Performance
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking_interval
+from moldable.simulation.plan import JUDGED, child_seed
 from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import simulate
 from moldable.system import build_system
 
 P = TypeVar("P", bound=Policy)
 
-OTHER_SEED: Final = 7919
-"""What judging adds to the seed: nothing is judged on the numbers it was chosen by."""
 JOBS: Final = 1_000_000
 REPLICATIONS: Final = 64
 MOST_TIMES: Final = 4
@@ -62,6 +61,11 @@ class Judge:
     precision: float
 
     @property
+    def seed(self) -> int:
+        """Seed of evaluations: no policy is judged on the random numbers it was chosen by."""
+        return child_seed(self.trials.seed, JUDGED)
+
+    @property
     def blind(self) -> bool:
         """Is the limit so rare that it can be neither counted nor followed?"""
         limit = self.target.max_blocking
@@ -77,9 +81,8 @@ class Judge:
         own = self.trials
         system = build_system(own.workload, own.servers, policy, Poisson())
         method, reason = choose_method(system)
-        seed = own.seed + OTHER_SEED
         if method != "simulate":
-            return evaluate(own.workload, own.servers, policy, seed=seed, threads=own.threads)
+            return evaluate(own.workload, own.servers, policy, seed=self.seed, threads=own.threads)
         answer = simulate(
             own.workload,
             own.servers,
@@ -88,7 +91,7 @@ class Judge:
             replications=REPLICATIONS,
             precision=self.precision,
             max_jobs=MOST_TIMES * JOBS * REPLICATIONS,
-            seed=seed,
+            seed=self.seed,
             threads=own.threads,
             reason=reason,
         )
@@ -99,7 +102,7 @@ class Judge:
         """Replace blocking too rare to count, if descents can be followed."""
         own = self.trials
         blocking = rare_blocking_interval(
-            own.workload, own.servers, policy, seed=own.seed + OTHER_SEED, threads=own.threads
+            own.workload, own.servers, policy, seed=self.seed, threads=own.threads
         )
         if blocking is None:
             return answer

@@ -19,6 +19,7 @@ from moldable.control.trials import Trials
 from moldable.errors import ControlError
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking
+from moldable.simulation.plan import DESCENT, child_seed
 
 P = TypeVar("P", bound=Policy)
 
@@ -32,8 +33,6 @@ FULL_TURN: Final = 500
 POINTS, ROUND, FEWEST = 16, 6, 6
 """Settings of the knob that are counted, their round, and how many must show some blocking."""
 FROM: Final = 1e-2
-OTHER_SEED: Final = 104_729
-"""What descents add to the seed."""
 NOTHING: Final = 1e-300
 
 
@@ -58,7 +57,7 @@ def turned_down(
             trials.workload,
             trials.servers,
             knob.build(value),
-            seed=trials.seed + OTHER_SEED,
+            seed=child_seed(trials.seed, DESCENT),
             threads=trials.threads,
         )
         return None if found is None else math.log(max(found, NOTHING))

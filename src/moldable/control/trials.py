@@ -15,6 +15,7 @@ from moldable.evaluation import QUICK
 from moldable.policies.greedy import GreedyP
 from moldable.policies.policy_table import Policy
 from moldable.simulation.candidates import in_lock_step, try_policies
+from moldable.simulation.plan import TRIAL, child_seed
 from moldable.system import build_system, mean_size
 from moldable.workload import Workload
 
@@ -68,7 +69,7 @@ class Trials:
             policies,
             jobs=self.jobs * 2 ** max(number - 1, 0),
             replications=REPLICATIONS,
-            seed=self.seed + number,
+            seed=child_seed(self.seed, TRIAL, number),
             threads=self.threads,
         )
         return list(zip(found.blockings.tolist(), found.mean_times.tolist(), strict=True))

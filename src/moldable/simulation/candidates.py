@@ -24,8 +24,8 @@ from moldable.performance import Estimate
 from moldable.policies.policy_table import Policy
 from moldable.simulation.chain_run import LANE_SETS, SLICE, TICKS, kernel_arguments, start_lane
 from moldable.simulation.estimates import around, errors_of
-from moldable.simulation.plan import MAIN, Plan
-from moldable.simulation.replications import CHAIN_SLOTS, LEAST_USE, count_workers
+from moldable.simulation.plan import MAIN, TRIAL, Plan
+from moldable.simulation.replications import CHAIN_SLOTS, count_workers, fits_chain
 from moldable.simulation.ring_run import run_ring
 from moldable.system import System, build_system, on_common_kinds
 from moldable.workload import Workload
@@ -110,7 +110,8 @@ def try_policies(
     def run(task: tuple[range, int]) -> None:
         group, replication = task
         rows = slice(group.start, group.stop)
-        counted = _run_set(systems[rows], models[rows], jobs, (seed, replication))
+        streams = np.random.SeedSequence(seed, spawn_key=(TRIAL, replication))
+        counted = _run_set(systems[rows], models[rows], jobs, streams)
         found.arrived[rows, replication], found.blocked[rows, replication] = counted[:2]
         found.time[rows, replication] = counted[2]
 
@@ -130,10 +131,8 @@ def _models(systems: Sequence[System]) -> list[ChainModel] | None:
         raise SimulationError("policies are tried on one shared pool; classes here own servers")
     models = [chain_model(system) for system in systems]
     known = [model for model in models if model is not None]
-    if len(known) < len(models) or known[0].rates.size > CHAIN_SLOTS:
+    if len(known) < len(models) or not fits_chain(known[0], CHAIN_SLOTS):
         return None
-    if known[0].arrival_rate < LEAST_USE * known[0].total_rate:
-        return None  # a light load: most of the clock's ticks would be no arrivals
     rows = max(model.outcomes.shape[0] for model in known)
     return [dataclasses.replace(model, outcomes=_longer(model, rows)) for model in known]
 
@@ -147,7 +146,7 @@ def _run_set(
     systems: Sequence[System],
     models: Sequence[ChainModel],
     jobs: int,
-    seeds: tuple[int, int],
+    streams: np.random.SeedSequence,
 ) -> tuple[Floats, Floats, Floats]:
     """Run one replication of as many policies as there are lanes.
 
@@ -160,7 +159,7 @@ def _run_set(
     slots, classes = model.rates.size, len(system.workload.classes)
     buffer = np.zeros((kernel.JOBS + 2 * slots + classes, lanes))
     words = buffer.view(np.uint64)
-    stream, begin = np.random.SeedSequence(seeds).spawn(2)
+    stream, begin = streams.spawn(2)
     words[:4] = stream.generate_state(4, np.uint64)[:, None]
     buffer[kernel.IDLE] = system.servers
     table, columns, *others = kernel_arguments(models, lanes, classes)

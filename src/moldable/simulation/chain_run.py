@@ -146,6 +146,11 @@ def kernel_arguments(models: Sequence[ChainModel], lanes: int, classes: int) -> 
 
     model = models[0]
     outcomes = np.concatenate([each.outcomes for each in models])
+    if outcomes.shape[1] > CODES:
+        raise SimulationError(
+            f"{outcomes.shape[1]} outcomes of an arrival (kinds of jobs and classes) exceed the "
+            f"{CODES} that the count chain can tell apart; use the bucket ring"
+        )
     table = alias_table(outcomes, columns_needed(outcomes))
     # A share within rounding of 1 would carry over into the code it is packed with.
     sure = table.threshold > 1.0 - CARRY

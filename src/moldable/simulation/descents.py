@@ -23,6 +23,7 @@ from moldable.performance import Estimate
 from moldable.policies.policy_table import Policy
 from moldable.simulation.chain_run import initial_slots
 from moldable.simulation.estimates import around
+from moldable.simulation.plan import DESCENT, child_seed
 from moldable.simulation.replications import count_workers
 from moldable.system import System, build_system
 from moldable.workload import Workload
@@ -176,7 +177,7 @@ def rare_blocking_interval(
 ) -> Estimate | None:
     """Return the same from several independent descents, with its interval."""
     found = [
-        rare_blocking(workload, servers, policy, seed=seed + k, threads=threads)
+        rare_blocking(workload, servers, policy, seed=child_seed(seed, DESCENT, k), threads=threads)
         for k in range(DESCENTS)
     ]
     values = np.array([value for value in found if value is not None])

@@ -16,10 +16,19 @@ from moldable.hull import Floats
 from moldable.simulation.start import Start
 from moldable.system import System
 
-MAIN, PILOT = 0, 1
+MAIN, PILOT, TRIAL, DESCENT, JUDGED = range(5)
+"""First part of the spawn key of random numbers that must never be shared."""
 
 Report = Callable[[float], None]
 """Hears which share of a chunk is done; may raise to stop it."""
+
+
+def child_seed(seed: int, *key: int) -> int:
+    """Return the seed of one part of a run, which shares no random numbers with any other part.
+
+    Sums such as ``seed + 1`` would: part 1 of seed 1 and part 0 of seed 2 would be the same.
+    """
+    return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0])
 
 
 @final

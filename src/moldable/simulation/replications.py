@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Final, final
 
-from moldable.count_model import chain_model
+from moldable.count_model import ChainModel, chain_model
 from moldable.errors import MoldableError
 from moldable.simulation.chain_run import LANE_SETS, run_chain
 from moldable.simulation.plan import Plan, Tallies, joined
@@ -64,10 +64,16 @@ def choose_kernel(system: System, estimator: str, replications: int) -> str:
     model = chain_model(system)
     if model is None:
         return "bucket-ring"
-    slots = model.rates.size
     most = CHAIN_SLOTS if model.phases == 1 else CHAIN_PHASE_SLOTS
+    return "count-chain" if fits_chain(model, most) else "bucket-ring"
+
+
+def fits_chain(model: ChainModel, most_slots: int) -> bool:
+    """Return whether the lock-step chain can run the model, and faster than the ring."""
+    from moldable.kernels.count_chain import CODES
+
     pays = model.arrival_rate >= LEAST_USE * model.total_rate
-    return "count-chain" if slots <= most and pays else "bucket-ring"
+    return pays and model.rates.size <= most_slots and model.outcomes.shape[1] <= CODES
 
 
 def run_replications(

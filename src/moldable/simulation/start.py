@@ -1,8 +1,9 @@
 """Which jobs are running when a replication begins?
 
 "equilibrium" draws counts from the truncated product form of the wished widths, with independent
-equilibrium residual sizes: exactly stationary if one width that divides the servers is ever granted
-and arrivals are Poisson, approximate otherwise. "empty" is what the paper did.
+equilibrium residual sizes. It is exactly stationary if arrivals are Poisson and one width that
+divides the servers is ever granted, with the same probability whenever it fits; otherwise it is
+approximate. "empty" is what the paper did.
 """
 
 from __future__ import annotations
@@ -22,14 +23,24 @@ TRIES: Final = 1000
 
 
 def exactly_stationary(system: System, start: Start) -> bool:
-    """Is the start the stationary state itself, so that no warm-up is needed?"""
+    """Return whether the start is the stationary state itself, so that no warm-up is needed."""
     if start != "equilibrium" or not system.poisson:
         return False
-    groups = _groups(system)
     return all(
-        members.size == 1 and servers % int(system.kind_width[members[0]]) == 0
-        for members, servers in groups
+        members.size == 1 and _erlang(system, int(members[0]), servers)
+        for members, servers in _groups(system)
     )
+
+
+def _erlang(system: System, kind: int, servers: int) -> bool:
+    """Return whether a pool with one kind of job is Erlang's loss system.
+
+    Its width divides the servers, and the probability that it is granted is the same whenever it
+    fits: arrivals of accepted jobs are then Poisson until the pool is full.
+    """
+    width = int(system.kind_width[kind])
+    granted = system.wishes[system.kind_class[kind]][:, kind]
+    return servers % width == 0 and bool(np.all(granted[width::width] == granted[-1]))
 
 
 def initial_counts(system: System, start: Start, rng: np.random.Generator) -> Ints:

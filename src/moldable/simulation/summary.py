@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 
@@ -14,6 +15,11 @@ from moldable.simulation import estimates
 from moldable.simulation.plan import Plan, Tallies
 from moldable.simulation.rounds import Rounds
 from moldable.system import mean_size
+
+FEW: Final = 100
+"""Arrivals of a class below which its effect on others is known too little."""
+NOTICEABLE: Final = 0.01
+"""Share of the load from which a class affects others."""
 
 
 def performance(rounds: Rounds, reason: str, *, converged: bool) -> Performance:
@@ -59,9 +65,7 @@ def performance(rounds: Rounds, reason: str, *, converged: bool) -> Performance:
 
 def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
     found = estimates.identities(tallies, plan.system)
-    for j, job_class in enumerate(plan.system.workload.classes):
-        if tallies.arrived[..., j].sum() == 0.0:
-            found.append(f"no job of class {job_class.name!r} arrived: run longer")
+    found += _few_arrivals(plan, tallies)
     laws = [job_class.size for job_class in plan.system.workload.classes]
     if estimator != "assigned" and any(math.isinf(law.variance) for law in laws):
         found.append(
@@ -72,4 +76,21 @@ def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
         found.append("counting only jobs that finished in time favours short ones: a biased mean")
     if len(tallies.replications) < 2:  # noqa: PLR2004 - a spread needs two
         found.append("one replication gives no interval; ask for more")
+    return found
+
+
+def _few_arrivals(plan: Plan, tallies: Tallies) -> list[str]:
+    """Name classes of which too few jobs arrived, although they make up much of the load."""
+    found = []
+    classes = plan.system.workload.classes
+    offered = sum(job_class.offered for job_class in classes)
+    for j, job_class in enumerate(classes):
+        arrived, share = tallies.arrived[..., j].sum(), job_class.offered / offered
+        if arrived == 0.0:
+            found.append(f"no job of class {job_class.name!r} arrived: run longer")
+        elif arrived < FEW and share >= NOTICEABLE and len(classes) > 1:
+            found.append(
+                f"only {arrived:.0f} jobs of class {job_class.name!r}, {share:.0%} of the load, "
+                f"arrived: intervals may miss what more of them would do; run longer"
+            )
     return found
