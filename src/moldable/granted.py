@@ -61,8 +61,8 @@ def _invert(below: Callable[[Floats], Floats], levels: Floats) -> Floats:
     low, high = np.zeros(levels.size), np.ones(levels.size)
     while (short := below(high) < levels).any():
         low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
-    while (high - low > 1e-12 * high).any():
-        middle = 0.5 * (low + high)
+    # Below the normal range the tolerance vanishes; there, stop where no number lies between.
+    while ((high - low > 1e-12 * high) & (low < (middle := 0.5 * (low + high)))).any():
         short = below(middle) < levels
         low, high = np.where(short, middle, low), np.where(short, high, middle)
     return high

@@ -10,28 +10,30 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeVar, final
 
 from moldable.arrivals import Poisson
+from moldable.chain.exact import solve_system
 from moldable.control.knob import Knob
+from moldable.control.refusals import JOBS
 from moldable.control.targets import Target
 from moldable.control.trials import Trials
 from moldable.control.way import Way
-from moldable.evaluation import choose_method, evaluate
+from moldable.errors import ChainError
+from moldable.evaluation import QUICK, choose_method
 from moldable.performance import Estimate, Performance
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking_interval
 from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import simulate
 from moldable.system import build_system
+from moldable.threads import on_threads
 
 P = TypeVar("P", bound=Policy)
 
 OTHER_SEED: Final = 7919
 """What judging adds to the seed: nothing is judged on the numbers it was chosen by."""
-JOBS: Final = 1_000_000
 REPLICATIONS: Final = 64
 MOST_TIMES: Final = 4
 """Rounds of these until the precision is reached; heavy tails never reach it."""
@@ -79,7 +81,10 @@ class Judge:
         method, reason = choose_method(system)
         seed = own.seed + OTHER_SEED
         if method != "simulate":
-            return evaluate(own.workload, own.servers, policy, seed=seed, threads=own.threads)
+            try:
+                return solve_system(system, method, 2 * QUICK).performance(reason)
+            except ChainError as error:
+                reason = f"the chain could not be solved ({error})"
         answer = simulate(
             own.workload,
             own.servers,
@@ -131,11 +136,11 @@ class Judge:
     def _judged(self, finalists: Sequence[Knob[P]]) -> list[tuple[Knob[P], Performance]]:
         """Evaluate the likeliest, and if none of them keeps the limit the next ones."""
         judged: list[tuple[Knob[P], Performance]] = []
-        with ThreadPoolExecutor(count_workers(self.trials.threads, None)) as pool:
-            while len(judged) < len(finalists) and not any(self.keeps(one) for _, one in judged):
-                likeliest = finalists[len(judged) : len(judged) + AT_A_TIME]
-                answers = pool.map(self.evaluate, [knob.policy for knob in likeliest])
-                judged += zip(likeliest, answers, strict=True)
+        workers = count_workers(self.trials.threads, None)
+        while len(judged) < len(finalists) and not any(self.keeps(one) for _, one in judged):
+            likeliest = finalists[len(judged) : len(judged) + AT_A_TIME]
+            answers = on_threads(self.evaluate, [knob.policy for knob in likeliest], workers)
+            judged += zip(likeliest, answers, strict=True)
         return judged
 
     def _moved(

@@ -163,8 +163,8 @@ def identities(tallies: Tallies, system: System) -> list[str]:
         error = float(rate.std(ddof=1)) / math.sqrt(rate.size)
         if abs(float(rate.mean())) > student(rate.size - 1, SUSPICIOUS) * error:
             broken.append(
-                f"{name} fails by {float(rate.mean()) / error:.1f} standard errors: the run was "
-                f"not in equilibrium; give it a longer warm-up"
+                f"{name} fails by {float(rate.mean()) / max(error, TINY):.3g} standard errors: the "
+                f"run was not in equilibrium; give it a longer warm-up"
             )
     return broken
 
