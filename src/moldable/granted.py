@@ -59,7 +59,8 @@ def quantiles(system: System, granted: Floats) -> Mapping[float, float]:
 def _invert(below: Callable[[Floats], Floats], levels: Floats) -> Floats:
     """Halve the brackets of all levels together: laws take many times for hardly more than one."""
     low, high = np.zeros(levels.size), np.ones(levels.size)
-    while (short := below(high) < levels).any():
+    # A law that floating point cannot follow may not reach a level at all.
+    while ((short := below(high) < levels) & np.isfinite(high)).any():
         low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
     # Below the normal range the tolerance vanishes; there, stop where no number lies between.
     while ((high - low > 1e-12 * high) & (low < (middle := 0.5 * (low + high)))).any():

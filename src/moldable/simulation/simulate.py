@@ -146,9 +146,8 @@ def compile_kernel(plan: Plan, kernel: str, chunk: tuple[int, ...]) -> None:
 
     The chain is compiled for the lanes that the chunk needs.
     """
-    interruptible(
-        importlib.import_module, "moldable.kernels.count_chain"
-    )  # numba's own import takes its time
+    # numba's own import takes its time
+    interruptible(importlib.import_module, "moldable.kernels.count_chain")
     # The ring draws by itself only what comes after a first block.
     jobs = 1 if kernel == "count-chain" else BLOCK + 1
     tiny = dataclasses.replace(plan, start="empty", warmup=0.0, jobs=jobs, batches=1)
