@@ -119,15 +119,17 @@ class MarkovModulated(Arrivals):
     def _refuse_reducible(self) -> None:
         """Refuse levels that are never entered again: long-run shares need one recurrent class."""
         reached = (self.leaving() > 0.0) | np.eye(len(self.levels), dtype=np.bool_)
-        for _ in self.levels:
+        for _ in range(len(self.levels).bit_length()):
             reached = reached @ reached
-        for origin, goal in np.argwhere(~reached):
-            silent = not np.array(self.levels)[reached[origin]].any()
-            raise WorkloadError(
-                f"level {goal} (counted from 0) cannot be reached from level {origin}, so the "
-                f"process {'falls silent for ever' if silent else 'never returns'}; give positive "
-                f"switching rates that lead from every level to every other, or leave levels out"
-            )
+        if reached.all():
+            return
+        silent = ~(reached @ (np.array(self.levels) > 0.0))
+        origin, goal = np.argwhere(~reached & (silent[:, None] | ~silent.any()))[0].tolist()
+        raise WorkloadError(
+            f"level {goal} (counted from 0) cannot be reached from level {origin}, so the process "
+            f"{'falls silent for ever' if silent.any() else 'never returns'}; give switching rates "
+            f"above 0 that lead from every level to every other, or leave levels out"
+        )
 
     def shares(self) -> Floats:
         """Return the long-run share of time spent in each level."""

@@ -149,6 +149,8 @@ def identities(tallies: Tallies, system: System) -> list[str]:
     if isinstance(system.arrivals, ArrivalTimes):
         return []  # a list of arrivals has no equilibrium
     time = tallies.time.sum(axis=0)
+    if not time.all():
+        return ["no time passed between the arrivals: the gaps vary too much to be simulated"]
     running = (tallies.mean_jobs * tallies.time[..., None]).sum(axis=0)
     granted = tallies.granted.sum(axis=0)
     tests = {
