@@ -23,7 +23,7 @@ from moldable.simulation.drawn_arrivals import drawn_arrivals
         ((1, 2), "ab", "must be a list of rows"),
         ((1, 2), (1, 2), "switching rates must be a list of numbers, got 1"),
         (None, None, "levels must be a list of numbers, got None"),
-        ((1, 2), ((0, 1e-320), (1, 0)), "e-320 must be finite, and 0 or between"),
+        ((1, 2), ((0, 1e-320), (1, 0)), "e-321 must be finite, and 0 or between"),
         ((1, 2), ((0, float("nan")), (1, 0)), "nan must be finite"),
         ((0, 0), ((0, 1), (1, 0)), "one level must be above 0"),
     ],

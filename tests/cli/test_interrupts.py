@@ -15,10 +15,13 @@ COMMANDS = {
     "lock-step chain": ("simulate", "--servers", "64", *CURVE, "--jobs", "1e10"),
     "ring": ("simulate", "--servers", "64", *CURVE, "--jobs", "1e10", "--size", "pareto"),
     "pilot": ("simulate", "--servers", "4000000", *CURVE, "--size", "lognormal:3"),
-    "evaluate": ("evaluate", "--servers", "4000", *CURVE, "--precision", "1e-5"),
+    "evaluate": (
+        *("evaluate", "--servers", "64", *CURVE),
+        *("--method", "simulate", "--precision", "1e-6"),
+    ),
     "compare": (
-        *("compare", "--servers", "4000", *CURVE),
-        *("--policies", "greedy,greedy-p", "--precision", "1e-5"),
+        *("compare", "--servers", "64", *CURVE, "--size", "lognormal:2"),
+        *("--policies", "greedy,greedy-p", "--precision", "1e-6"),
     ),
     "tune": ("tune", "--servers", "200", *CURVE, "--max-blocking", "0.05"),
     "tune, long sizes": (
