@@ -7,17 +7,21 @@ list of arrival times, which has its own.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 import numpy as np
 
-from moldable.errors import WorkloadError
+from moldable.checks import LARGEST, SMALLEST, number
+from moldable.errors import WorkloadError, shortened
 from moldable.hull import Floats, Ints
 from moldable.sizes import SizeLaw
+
+LONGEST: Final = 1e9
+"""Longest time to the first arrival, in mean gaps. Equilibrium residual gaps have no mean where
+gaps have no variance; on a clock that starts with such a gap, later arrivals would coincide."""
 
 
 class ArrivalStream(Protocol):
@@ -64,9 +68,20 @@ class Renewal(Arrivals):
 
     gap: SizeLaw
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.gap, SizeLaw):
+            raise WorkloadError(
+                f"gap={self.gap!r:.80} is not a law; give one such as Pareto(1.5) or "
+                f"SizeLaw.parse('lognormal:2')"
+            )
+
+    def first_gap(self, rng: np.random.Generator) -> float:
+        """Draw the time to the first arrival, in mean gaps, from the equilibrium residual law."""
+        return min(float(self.gap.sample_residual(rng, 1)[0]), LONGEST)
+
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
-        """Begin a realisation: the time to the first arrival has the equilibrium residual law."""
-        first = float(self.gap.sample_residual(rng, 1)[0])
+        """Begin a realisation in equilibrium."""
+        first = self.first_gap(rng)
         return _Gaps(lambda count: self.gap.sample(rng, count), scale / rate, first)
 
 
@@ -84,26 +99,58 @@ class MarkovModulated(Arrivals):
     switching: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        rates = np.array(self.switching, dtype=np.float64)
-        count = len(self.levels)
-        if count < 2 or rates.shape != (count, count):  # noqa: PLR2004 - one level is Poisson
+        levels = _numbers(self.levels, "levels")
+        switching = tuple(_numbers(row, "switching rates") for row in _rows(self.switching))
+        shape = {len(row) for row in switching} | {len(switching)}
+        if len(levels) < 2 or shape != {len(levels)}:  # noqa: PLR2004 - one level is Poisson
             raise WorkloadError(
-                f"{count} levels with a switching matrix of shape {rates.shape}; give at least two "
-                f"levels and a square matrix of jump rates"
+                f"{len(levels)} levels with switching rows of lengths "
+                f"{shortened(map(len, switching))}; give at least two levels and a square matrix "
+                f"of jump rates"
             )
-        off = rates - np.diag(np.diag(rates))
-        if np.any(off < 0.0) or np.any(off.sum(axis=1) <= 0.0) or not np.isfinite(off).all():
-            raise WorkloadError("switching rates must be at least 0, and every level must be left")
-        if min(self.levels) < 0.0 or not 0.0 < sum(self.levels) < math.inf:
-            raise WorkloadError("levels must be at least 0, and one of them above 0")
+        object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "switching", switching)
+        if min(self.leaving().min(), *levels) < 0.0:
+            raise WorkloadError("levels and switching rates must be at least 0")
+        if max(levels) == 0.0:
+            raise WorkloadError("at least one level must be above 0, or no job ever arrives")
+        self._refuse_reducible()
+
+    def _refuse_reducible(self) -> None:
+        """Refuse levels that are never entered again: long-run shares need one recurrent class."""
+        reached = (self.leaving() > 0.0) | np.eye(len(self.levels), dtype=np.bool_)
+        for _ in range(len(self.levels).bit_length()):
+            reached = reached @ reached
+        if reached.all():
+            return
+        silent = ~(reached @ (np.array(self.levels) > 0.0))
+        origin, goal = np.argwhere(~reached & (silent[:, None] | ~silent.any()))[0].tolist()
+        raise WorkloadError(
+            f"level {goal} (counted from 0) cannot be reached from level {origin}, so the process "
+            f"{'falls silent for ever' if silent.any() else 'never returns'}; give switching rates "
+            f"above 0 that lead from every level to every other, or leave levels out"
+        )
 
     def shares(self) -> Floats:
         """Return the long-run share of time spent in each level."""
-        off = self.leaving()
-        generator = off - np.diag(off.sum(axis=1))
-        system = np.vstack((generator.T, np.ones(len(self.levels))))
-        right = np.append(np.zeros(len(self.levels)), 1.0)
-        return np.asarray(np.linalg.lstsq(system, right, rcond=None)[0])
+        # Elimination after Grassmann, Taksar and Heyman: nothing is subtracted, so that even the
+        # rarest level has a share above 0.
+        rates = self.leaving()
+        for last in range(len(rates) - 1, 0, -1):
+            rates[:last, last] /= rates[last, :last].sum()
+            rates[:last, :last] += np.outer(rates[:last, last], rates[last, :last])
+            np.fill_diagonal(rates, 0.0)
+        shares = np.ones(1)
+        for level in range(1, len(rates)):
+            shares = np.append(shares, shares @ rates[:level, level])
+        return np.asarray(shares / shares.sum())
+
+    def changes(self, rate: float) -> float:
+        """Return the expected changes of level until the next arrival, from the worst level."""
+        leaving = self.leaving()
+        total = leaving.sum(axis=1)
+        jumps = leaving / (total + self.rates(rate))[:, None]
+        return float(np.linalg.solve(np.eye(total.size) - jumps, jumps.sum(axis=1)).max())
 
     def rates(self, rate: float) -> Floats:
         """Return the rate of arrivals in each level that makes their long-run mean `rate`."""
@@ -142,14 +189,20 @@ class ArrivalTimes(Arrivals):
     classes: Sequence[int] | Ints | None = None
 
     def __post_init__(self) -> None:
-        times = np.array(self.times, dtype=np.float64)
+        try:
+            times = np.array(self.times, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise WorkloadError("arrival times must be a list of numbers") from None
         if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
             raise WorkloadError("arrival times must be a list of at least one finite number")
         if np.any(np.diff(times) < 0.0):
             raise WorkloadError("arrival times must be ascending; sort them")
         object.__setattr__(self, "times", times)
         if self.classes is not None:
-            classes = np.array(self.classes, dtype=np.int64)
+            try:
+                classes = np.array(self.classes, dtype=np.int64)
+            except (TypeError, ValueError, OverflowError):
+                raise WorkloadError("classes must be a list of whole numbers from 0") from None
             if classes.shape != times.shape or classes.min() < 0:
                 raise WorkloadError("give one class, from 0 on, for each arrival time")
             object.__setattr__(self, "classes", classes)
@@ -168,6 +221,24 @@ class ArrivalTimes(Arrivals):
     def labels(self) -> Ints | None:
         """The given classes."""
         return None if self.classes is None else np.asarray(self.classes)
+
+
+def _rows(matrix: object) -> list[object]:
+    if isinstance(matrix, str) or not isinstance(matrix, Iterable):
+        raise WorkloadError(f"switching must be a list of rows of numbers, got {matrix!r:.80}")
+    return list(matrix)
+
+
+def _numbers(values: object, what: str) -> tuple[float, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise WorkloadError(f"{what} must be a list of numbers, got {values!r:.80}")
+    found = tuple(number(value, what, WorkloadError) for value in values)
+    for value in found:
+        if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
+            raise WorkloadError(
+                f"{what}: {value:g} must be finite, and 0 or between {SMALLEST:g} and {LARGEST:g}"
+            )
+    return found
 
 
 @dataclass

@@ -59,10 +59,13 @@ def quantiles(system: System, granted: Floats) -> Mapping[float, float]:
 def _invert(below: Callable[[Floats], Floats], levels: Floats) -> Floats:
     """Halve the brackets of all levels together: laws take many times for hardly more than one."""
     low, high = np.zeros(levels.size), np.ones(levels.size)
-    while (short := below(high) < levels).any():
+    # A law that floating point cannot follow may not reach a level at all.
+    while ((short := below(high) < levels) & np.isfinite(high)).any():
         low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
-    while (high - low > 1e-12 * high).any():
-        middle = 0.5 * (low + high)
+    middle = 0.5 * (low + high)
+    # Among the smallest numbers the tolerance is 0: there, stop where no number lies between.
+    while ((high - low > 1e-12 * high) & (low < middle) & (middle < high)).any():
         short = below(middle) < levels
         low, high = np.where(short, middle, low), np.where(short, high, middle)
+        middle = 0.5 * (low + high)
     return high

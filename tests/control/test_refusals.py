@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import JobClass, MoldableError, SpeedUp, Workload, tune
+from moldable import Hyperexponential, JobClass, MoldableError, SpeedUp, Workload, tune
 from moldable.control import refusals
 from moldable.control.yardstick import least_possible_blocking
 
@@ -103,3 +103,9 @@ def test_the_least_blocking_is_not_told_where_rounding_hides_it():
 def test_a_least_value_of_nothing_can_be_told():
     assert refusals.rounded_up(0.0) == "0"
     assert refusals.rounded_up(0.012341) == "0.01235"
+
+
+def test_sizes_that_no_simulation_brings_to_equilibrium_are_refused_at_once():
+    workload = Workload((JobClass("jobs", 24.0, CURVE, size=Hyperexponential(1e6)),))
+    with pytest.raises(MoldableError, match=r"have 5e\+11 left on average.*smaller coefficient"):
+        tune(workload, 30, max_blocking=0.08, seed=1)

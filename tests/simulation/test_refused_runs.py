@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from moldable import ArrivalTimes, GreedyP, JobClass, MarkovModulated, SpeedUp, Workload, simulate
-from moldable.errors import MoldableError
+from moldable.errors import MoldableError, SimulationError
 from simulation.systems import CHAIN
 
 
@@ -60,3 +60,26 @@ def test_classes_that_can_never_run_are_refused():
 def test_impossible_arrivals_are_refused(build):
     with pytest.raises(MoldableError):
         build()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"warmup": "1"}, "warmup='1' is not a number"),
+        ({"warmup": [1]}, r"warmup=\[1\] is not a number"),
+        ({"precision": "0.1"}, "precision='0.1' is not a number"),
+        ({"start": 5}, "start 5 is unknown"),
+        ({"start": ["empty"]}, r"start \['empty'\] is unknown"),
+        ({"start": {None: 1}}, "None must be a width, or a pair"),
+        ({"start": {("jobs", 3, 1): 1}}, "must be a width, or a pair"),
+        ({"start": {("jobs",): 1}}, "must be a width, or a pair"),
+        ({"start": {"3": 1}}, "'3' must be a width"),
+        ({"start": {3: "1"}}, "'1' jobs of 3; give a whole number"),
+        ({"start": {3: None}}, "None jobs of 3"),
+        ({"start": {3: float("nan")}}, "nan jobs of 3"),
+        ({"arrivals": "poisson"}, "arrivals='poisson' is not a process"),
+    ],
+)
+def test_values_of_the_wrong_type_are_refused_by_name(options, message):
+    with pytest.raises(SimulationError, match=message):
+        simulate(CHAIN, 40, **options)

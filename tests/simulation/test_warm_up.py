@@ -7,13 +7,16 @@ import pytest
 
 from moldable import (
     JobClass,
+    Lognormal,
     Pareto,
+    Renewal,
     SpeedUp,
     Workload,
     simulate,
 )
 from moldable.simulation.plan import Tallies
 from moldable.simulation.warmup import choose_warmup, mser
+from naive import takacs
 from naive.erlang import erlang_b
 from simulation.systems import CHAIN, PAPER, numbers, plan_of
 
@@ -102,3 +105,30 @@ def test_slow_classes_get_the_warm_up_they_need():
     assert answer.warmup * mean_size >= 6000
     exact = erlang_b(6.0, 7)
     assert abs(answer.blocking.value - exact) < 2 * answer.blocking.half_width
+
+
+@pytest.mark.parametrize("shape", [1.5, 1.2, 1.1, 1.05])
+def test_gaps_without_a_variance_are_warmed_up_in_bounded_time(shape):
+    n = 10
+    workload = Workload.single(SpeedUp([1]), 0.8, n)
+    arrivals = Renewal(Pareto(shape))
+    answer = simulate(workload, n, arrivals=arrivals, jobs=1000, replications=200, seed=3)
+    assert answer.warmup < 100
+    exact = takacs.blocking(lambda s: takacs.pareto_transform(shape, 1 / 8, s), n)
+    error = answer.blocking.half_width / 1.97
+    assert abs(answer.blocking.value - exact) < 3 * error
+    assert error < 0.01 * exact
+    # Most gaps are then far shorter than their mean, and a pilot does not see the others.
+    heavy = shape < 1.15
+    assert heavy <= any("the pilot did not settle" in warning for warning in answer.warnings)
+
+
+def test_a_warm_up_counts_arrivals_where_time_stands_still():
+    # All gaps that are ever seen are shorter than 1e-50: no time would pass.
+    workload = Workload.single(SpeedUp([1]), 0.8, 10)
+    answer = simulate(
+        workload, 10, arrivals=Renewal(Lognormal(1e100)), jobs=100, replications=4, seed=1, warmup=5
+    )
+    assert answer.warmup == 5
+    assert answer.arrivals == 400
+    assert any("no time passed" in warning for warning in answer.warnings)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
 
 from moldable.errors import SizeLawError
-from moldable.sizes import PhaseRepresentation, PhaseType
+from moldable.sizes import MixedErlang, PhaseRepresentation, PhaseType
 from sizes.laws import CYCLE
 
 
@@ -110,3 +111,17 @@ def test_a_planned_walk_takes_the_planned_phases():
     largest = np.nextafter(1.0, 0.0)
     size = law.sample(Planned(largest, largest, largest), 1)
     assert size.tolist() == pytest.approx([stay[1] + stay[2]])
+
+
+def test_phases_that_floating_point_or_patience_cannot_follow_are_refused():
+    with pytest.raises(SizeLawError, match="the shortest phase lasts 2e-300 of the mean size"):
+        PhaseType([0.5, 0.5], [[-1e150, 0], [0, -1e-150]])
+    with pytest.raises(SizeLawError, match=r"a job goes through 2e\+09 phases on average"):
+        PhaseType([1, 0], [[-1e9, 1e9 - 1], [1e9, -1e9]])
+
+
+def test_long_chains_of_phases_are_checked_in_moments():
+    began = time.process_time()
+    law = MixedErlang((0.0,) * 999 + (1.0,)).phases
+    assert time.process_time() - began < 0.5
+    assert law.mean == pytest.approx(1.0)

@@ -9,6 +9,7 @@ import typer
 from moldable.cli import output
 from moldable.cli.evaluate import MethodOption, PrecisionOption, SeedOption, ThreadsOption
 from moldable.cli.policy import read_policy
+from moldable.cli.simulate import end_if_interrupted
 from moldable.cli.system import (
     JsonOption,
     LoadOption,
@@ -76,7 +77,7 @@ def compare(
             threads=threads,
             progress=progress,
         )
-    warned = (warning for part in answer.policies for warning in part.performance.warnings)
+    warned = [warning for part in answer.policies for warning in part.performance.warnings]
     for warning in dict.fromkeys(warned):
         output.note(warning)
     if json:
@@ -85,6 +86,7 @@ def compare(
         from moldable.reporting.comparison_text import show_comparison
 
         show_comparison(output.console(), answer)
+    end_if_interrupted(warned)
 
 
 def _read_policies(texts: list[str], workload: Workload, servers: int) -> dict[str, Rule]:

@@ -8,6 +8,7 @@ import typer
 
 from moldable.cli import output
 from moldable.cli.policy import DEFAULT, PolicyOption, read_policy
+from moldable.cli.simulate import end_if_interrupted
 from moldable.cli.system import (
     JsonOption,
     LoadOption,
@@ -90,3 +91,4 @@ def evaluate(
         from moldable.reporting.performance_text import show_performance
 
         show_performance(output.console(), answer)
+    end_if_interrupted(answer.warnings)

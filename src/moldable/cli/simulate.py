@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -125,7 +126,12 @@ def simulate(
         from moldable.reporting.performance_text import show_performance
 
         show_performance(output.console(), answer)
-    if any(warning.startswith("interrupted") for warning in answer.warnings):
+    end_if_interrupted(answer.warnings)
+
+
+def end_if_interrupted(warnings: Iterable[str]) -> None:
+    """Leave with the exit code of an interruption if an answer is that of an interrupted run."""
+    if any(warning.startswith("interrupted") for warning in warnings):
         raise typer.Exit(INTERRUPTED)
 
 

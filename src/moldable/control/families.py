@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -28,6 +27,7 @@ from moldable.performance import Performance
 from moldable.policies.greedy import Greedy
 from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
+from moldable.threads import on_threads
 from moldable.workload import Workload
 
 Q0: Final = np.linspace(-2.0, 6.0, 25)
@@ -167,9 +167,9 @@ def _best_prices(trials: Trials, judges: list[Judge]) -> tuple[Chosen, ...]:
     targets = [judge.target for judge in judges]
     tails = tails_tried(trials.workload, trials.servers, long_tail=None)
     finalists = [(*pair, tail) for tail in tails for pair in _likeliest(trials, targets, tail)]
-    with ThreadPoolExecutor(count_workers(trials.threads, None)) as pool:
-        judged = pool.map(judges[0].evaluate, [priced(*numbers) for numbers in finalists])
-        found = dict(zip(finalists, judged, strict=True))
+    policies = [priced(*numbers) for numbers in finalists]
+    judged = on_threads(judges[0].evaluate, policies, count_workers(trials.threads, None))
+    found = dict(zip(finalists, judged, strict=True))
     chosen = []
     for judge in judges:
         numbers = min(found, key=lambda each: judge.target.merit_of(found[each]))

@@ -10,16 +10,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeVar, final
 
 from moldable.arrivals import Poisson
 from moldable.control.knob import Knob
+from moldable.control.refusals import JOBS
 from moldable.control.targets import Target
 from moldable.control.trials import Trials
 from moldable.control.way import Way
-from moldable.evaluation import choose_method, evaluate
+from moldable.evaluation import solve_exactly
 from moldable.performance import Estimate, Performance
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking_interval
@@ -27,10 +27,10 @@ from moldable.simulation.plan import JUDGED, child_seed
 from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import simulate
 from moldable.system import build_system
+from moldable.threads import on_threads
 
 P = TypeVar("P", bound=Policy)
 
-JOBS: Final = 1_000_000
 REPLICATIONS: Final = 64
 MOST_TIMES: Final = 4
 """Rounds of these until the precision is reached; heavy tails never reach it."""
@@ -80,9 +80,9 @@ class Judge:
         """Return a policy's performance: exactly, or from as many jobs as the limit needs."""
         own = self.trials
         system = build_system(own.workload, own.servers, policy, Poisson())
-        method, reason = choose_method(system)
-        if method != "simulate":
-            return evaluate(own.workload, own.servers, policy, seed=self.seed, threads=own.threads)
+        exact = solve_exactly(system, "auto")
+        if isinstance(exact, Performance):
+            return exact
         answer = simulate(
             own.workload,
             own.servers,
@@ -93,7 +93,7 @@ class Judge:
             max_jobs=MOST_TIMES * JOBS * REPLICATIONS,
             seed=self.seed,
             threads=own.threads,
-            reason=reason,
+            reason=exact.reason,
         )
         rare = self.target.rare and answer.blocking.value < RARE
         return self._followed(answer, policy) if rare else answer
@@ -134,11 +134,11 @@ class Judge:
     def _judged(self, finalists: Sequence[Knob[P]]) -> list[tuple[Knob[P], Performance]]:
         """Evaluate the likeliest, and if none of them keeps the limit the next ones."""
         judged: list[tuple[Knob[P], Performance]] = []
-        with ThreadPoolExecutor(count_workers(self.trials.threads, None)) as pool:
-            while len(judged) < len(finalists) and not any(self.keeps(one) for _, one in judged):
-                likeliest = finalists[len(judged) : len(judged) + AT_A_TIME]
-                answers = pool.map(self.evaluate, [knob.policy for knob in likeliest])
-                judged += zip(likeliest, answers, strict=True)
+        workers = count_workers(self.trials.threads, None)
+        while len(judged) < len(finalists) and not any(self.keeps(one) for _, one in judged):
+            likeliest = finalists[len(judged) : len(judged) + AT_A_TIME]
+            answers = on_threads(self.evaluate, [knob.policy for knob in likeliest], workers)
+            judged += zip(likeliest, answers, strict=True)
         return judged
 
     def _moved(

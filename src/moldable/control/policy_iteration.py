@@ -10,7 +10,7 @@ search is over.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from moldable.control.problem import ControlProblem
 from moldable.errors import ChainError
 from moldable.hull import Floats
+from moldable.threads import interruptible
 
 Decisions = NDArray[np.int8]
 
@@ -95,7 +96,8 @@ def best_policy(
         closely = alike or not changed or done > ROUGH_ROUNDS
         needed = min(COARSE, max(FINE, 0.1 * tolerance * most / (most - least)))
         accuracy = needed if closely else COARSE
-        policy_values(values, cost, *lines, problem.rates, arrivals, target, accuracy, STEPS)
+        rest: tuple[Any, ...] = (*lines, problem.rates, arrivals, target, accuracy, STEPS)
+        interruptible(policy_values, values, cost, *rest)
     raise ChainError(
         f"after {ROUNDS} rounds the least cost is known only to lie between {least / total:.6g} "
         f"and {most / total:.6g}; ask for a larger tolerance than {tolerance:g}"

@@ -7,14 +7,21 @@ that the family of price policies came is all that is known.
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from moldable.chain.states import MOST_STATES
 from moldable.control.steps import Say
 from moldable.control.targets import Target
+from moldable.control.trials import Trials
 from moldable.control.yardstick import AT_ONCE, CLOSE, least_possible_blocking, least_possible_time
 from moldable.errors import ChainError, ControlError
 from moldable.performance import Performance
 from moldable.workload import Workload
+
+JOBS: Final = 1_000_000
+"""Arrivals in a replication by which prices are judged."""
+MOST_LEFT: Final = 1000.0
+"""Mean residual size up to which simulations are tried, in lengths of a replication."""
 
 
 def refuse_impossible(workload: Workload, servers: int, target: Target) -> None:
@@ -27,6 +34,20 @@ def refuse_impossible(workload: Workload, servers: int, target: Target) -> None:
     # The least is known to within so much; what lies that close is better tried.
     if least is not None and target.max_blocking < least * (1.0 - CLOSE):
         raise ControlError(_hopeless(servers, target, least))
+
+
+def refuse_endless_sizes(trials: Trials) -> None:
+    """Refuse sizes that vary so much that no simulation comes near equilibrium."""
+    lasts = JOBS / trials.workload.arrival_rate
+    for job_class in trials.workload.classes:
+        left = 0.5 * (1.0 + job_class.size.variance) * job_class.mean_size
+        # Without a variance, running jobs have no mean left, but most end within a replication.
+        if math.isfinite(left) and left > MOST_LEFT * lasts and not trials.exact:
+            raise ControlError(
+                f"class {job_class.name!r}: running jobs of size law {job_class.size} have "
+                f"{left:.2g} left on average, but a simulation lasts {lasts:.2g}, so it would not "
+                f"come near equilibrium; take a law with a smaller coefficient of variation"
+            )
 
 
 def _refuse_less_than_fastest(

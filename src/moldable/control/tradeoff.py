@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, Final, final
@@ -21,6 +20,7 @@ from moldable.control.problem import ControlProblem, control_problem
 from moldable.errors import ChainError
 from moldable.hull import Floats
 from moldable.simulation.simulate import check_seed_and_threads
+from moldable.threads import on_threads
 from moldable.workload import Workload
 
 PRICES: Final = (1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 24.0, 32.0, 64.0)
@@ -121,12 +121,10 @@ def tradeoff(
     def solve_row(row: list[float]) -> list[OptimalControl]:
         return _in_a_row(problem, row, tolerance, stopped)
 
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        try:
-            solved = list(pool.map(solve_row, rows))
-        except BaseException:
-            stopped.set()  # the pool waits for what runs, however long that is
-            raise
+    try:
+        solved = list(on_threads(solve_row, rows, threads or os.cpu_count() or 1))
+    finally:
+        stopped.set()  # rows under way end after their present step
     return TradeoffCurve(tuple(control for row in solved for control in row))
 
 

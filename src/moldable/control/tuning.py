@@ -16,7 +16,12 @@ from moldable.chain.states import MOST_STATES
 from moldable.control.judge import Judge
 from moldable.control.knob import Knob, price_knob
 from moldable.control.rare import rarest_within_time, within_rare_blocking
-from moldable.control.refusals import nearest_found, refuse_impossible, unreached
+from moldable.control.refusals import (
+    nearest_found,
+    refuse_endless_sizes,
+    refuse_impossible,
+    unreached,
+)
 from moldable.control.search import Search
 from moldable.control.shapes import EXPONENTIAL, tails_tried
 from moldable.control.static_family import Static, StaticFamily, optimal_shares
@@ -139,6 +144,7 @@ def _settled(judge: Judge, say: Say, tails: Sequence[float]) -> Settled:
     trials, target = judge.trials, judge.target
     system = trials.workload, trials.servers
     say("looking for the least possible blocking")
+    refuse_endless_sizes(trials)
     refuse_impossible(*system, target)
     found, refused = _judged(judge, target, say, tails)
     if target.max_blocking is not None and not target.rare and not any(one[2] for one in found):

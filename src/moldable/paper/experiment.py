@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, final
@@ -33,6 +33,7 @@ import numpy as np
 from moldable.performance import Performance
 from moldable.policies.policy_table import Policy
 from moldable.simulation.simulate import simulate
+from moldable.threads import on_threads
 from moldable.workload import Workload
 
 if TYPE_CHECKING:
@@ -123,15 +124,11 @@ class Effort:
             )
 
         at_once = MOST_AT_ONCE if self.executor else self.threads or os.cpu_count() or 1
-        pool = ThreadPoolExecutor(at_once)
-        try:
-            answers = []
-            for answer in pool.map(run, [self.next_seed() for _ in range(count)]):
-                answers.append(self._whole(answer))
-                self._tell(len(answers), count)
-            return answers
-        finally:
-            pool.shutdown(cancel_futures=True)  # after Ctrl-C, what has not begun is not wanted
+        answers = []
+        for answer in on_threads(run, [self.next_seed() for _ in range(count)], at_once):
+            answers.append(self._whole(answer))
+            self._tell(len(answers), count)
+        return answers
 
     def _whole(self, answer: Performance) -> Performance:
         # A simulation that is stopped hands over what it has; here that must not be kept.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -28,6 +27,7 @@ from moldable.simulation.plan import MAIN, TRIAL, Plan
 from moldable.simulation.replications import CHAIN_SLOTS, count_workers, fits_chain
 from moldable.simulation.ring_run import run_ring
 from moldable.system import System, build_system, on_common_kinds
+from moldable.threads import on_threads
 from moldable.workload import Workload
 
 WARMUP: Final = 8.0
@@ -115,8 +115,7 @@ def try_policies(
         found.arrived[rows, replication], found.blocked[rows, replication] = counted[:2]
         found.time[rows, replication] = counted[2]
 
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(run, tasks))
+    list(on_threads(run, tasks, workers))
     return found
 
 
@@ -201,6 +200,5 @@ def _in_rings(
         found.time[policy, replication] = float((tallies.granted @ system.kind_scale).sum())
 
     tasks = [(policy, r) for r in range(replications) for policy in range(len(systems))]
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(run, tasks))
+    list(on_threads(run, tasks, workers))
     return found

@@ -10,7 +10,6 @@ shares tell how rare the whole is.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
@@ -26,6 +25,7 @@ from moldable.simulation.estimates import around
 from moldable.simulation.plan import DESCENT, child_seed
 from moldable.simulation.replications import count_workers
 from moldable.system import System, build_system
+from moldable.threads import on_threads
 from moldable.workload import Workload
 
 RUNS: Final = 2048
@@ -148,8 +148,7 @@ class Descent:
             own = (array[ends[k] : ends[k + 1]] for array in arrays)
             follow(self.rngs[k], *own, floor, high, end, *self.arguments)
 
-        with ThreadPoolExecutor(self.threads) as pool:
-            list(pool.map(part, range(PARTS)))
+        list(on_threads(part, range(PARTS), self.threads))
         return seen
 
 

@@ -6,14 +6,20 @@ stretched as the levels go into which they fall.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from moldable.arrivals import Arrivals, MarkovModulated, Poisson, Renewal
+from moldable.errors import SimulationError
 from moldable.hull import Floats
 from moldable.simulation.drawn_laws import NOTHING, DrawnLaw, drawn_law
 from moldable.sizes import Exponential
 
 DrawnArrivals = tuple[Floats, float, tuple[object, ...], tuple[Floats, Floats, Floats]]
+MOST_CHANGES: Final = 1000.0
+"""Changes of level between two arrivals that are followed: more would take minutes for a block of
+arrivals, in which no interruption is heard."""
 ONE_LEVEL = (NOTHING, NOTHING, np.zeros((0, 0)))
 
 
@@ -41,14 +47,25 @@ def drawn_arrivals(
             law = drawn_law(arrivals.gap)
             if not law.known:
                 return None
-            first = float(arrivals.gap.sample_residual(rng, 1)[0])
+            first = arrivals.first_gap(rng)
         case MarkovModulated():
+            _refuse_fast(arrivals, rate)
             levels = _levels(arrivals, rate, scale)
             level = arrivals.first_level(rng)
             left = levels[1][level] * rng.standard_exponential()
         case _:
             return None
     return np.array([0.0, first, level, left]), scale / rate, _own(law), levels
+
+
+def _refuse_fast(arrivals: MarkovModulated, rate: float) -> None:
+    changes = arrivals.changes(rate)
+    if not changes <= MOST_CHANGES:
+        raise SimulationError(
+            f"the level of the arrivals changes up to {changes:.3g} times between two arrivals, "
+            f"more than the {MOST_CHANGES:g} that are followed; replace levels that alternate "
+            f"faster than jobs arrive by one level of their mean rate"
+        )
 
 
 def _own(law: DrawnLaw) -> tuple[object, ...]:

@@ -33,6 +33,8 @@ from moldable.sizes import (
 NOTHING: Floats = np.zeros(0)
 FEW: Final = 2.0
 """Phases that are walked through faster than a piece of quantiles is found."""
+MANY: Final = 1000.0
+"""Phases beyond which a job is drawn in Python, where an interruption is heard on the way."""
 
 
 class DrawnLaw(NamedTuple):
@@ -72,8 +74,9 @@ def drawn_law(law: SizeLaw) -> DrawnLaw:  # noqa: PLR0911 - one for each law
             return _looked_up(law) or DrawnLaw(kernel.ELSEWHERE)
     if law.phases is None:
         return DrawnLaw(kernel.ELSEWHERE)
-    looked_up = _looked_up(law.phases, in_pieces=_steps(law.phases) > FEW)
-    return looked_up or _walked(law.phases)
+    steps = _steps(law.phases)
+    looked_up = _looked_up(law.phases, in_pieces=steps > FEW)
+    return looked_up or (_walked(law.phases) if steps <= MANY else DrawnLaw(kernel.ELSEWHERE))
 
 
 def drawn_laws(laws: list[SizeLaw]) -> tuple[Ints, Floats, Floats, Ints, Floats]:

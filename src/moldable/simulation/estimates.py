@@ -244,6 +244,8 @@ def identities(tallies: Tallies, system: System) -> list[str]:
     if isinstance(system.arrivals, ArrivalTimes):
         return []  # a list of arrivals has no equilibrium
     time = tallies.time.sum(axis=0)
+    if not time.all():
+        return ["no time passed between the arrivals: the gaps vary too much to be simulated"]
     running = (tallies.mean_jobs * tallies.time[..., None]).sum(axis=0)
     granted = tallies.granted.sum(axis=0)
     tests = {
@@ -258,8 +260,8 @@ def identities(tallies: Tallies, system: System) -> list[str]:
         error = float(rate.std(ddof=1)) / math.sqrt(rate.size)
         if abs(float(rate.mean())) > student(rate.size - 1, SUSPICIOUS) * error:
             broken.append(
-                f"{name} fails by {float(rate.mean()) / error:.1f} standard errors: the run was "
-                f"not in equilibrium; give it a longer warm-up"
+                f"{name} fails by {float(rate.mean()) / max(error, TINY):.3g} standard errors: the "
+                f"run was not in equilibrium; give it a longer warm-up"
             )
     return broken
 

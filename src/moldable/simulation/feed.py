@@ -7,12 +7,15 @@ nothing in what arrives.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from moldable.arrivals import MarkovModulated
+from moldable.errors import SimulationError
 from moldable.hull import Floats, Ints
 from moldable.simulation.drawn_arrivals import drawn_arrivals
 from moldable.simulation.drawn_laws import NOTHING, drawn_law, drawn_laws
@@ -22,6 +25,8 @@ from moldable.system import System
 
 BLOCK: Final = 8192
 """Arrivals drawn at once: small enough for the cache, large enough to amortise the calls."""
+LATEST: Final = 2.0**44
+"""Time at which neighbouring numbers are 0.4 % of a mean gap apart: arrivals would coincide."""
 NO_LABELS: Ints = np.zeros(0, dtype=np.int64)
 NO_COLUMNS = (NOTHING, NO_LABELS, NO_LABELS)
 """What classes are drawn from where they are given."""
@@ -60,7 +65,7 @@ class Feed:
         classes = system.workload.classes
         rates = np.array([job_class.arrival_rate for job_class in classes])
         rate = float(rates.sum())
-        self.rng, self.given = rng, system.arrivals.labels
+        self.system, self.rng, self.given = system, rng, system.arrivals.labels
         self.columns = _columns(rates) if self.given is None else NO_COLUMNS
         self.laws = _laws([job_class.size for job_class in classes])
         self.drawn_laws = drawn_laws(self.laws)
@@ -81,14 +86,24 @@ class Feed:
         """Has a list of arrivals run out?"""
         return not self._more()
 
-    def until(self, end: float) -> Iterator[Block]:
-        """Hand out the arrivals up to a time."""
+    def until(self, end: float, least: float = 0.0, most: float = math.inf) -> Iterator[Block]:
+        """Hand out the arrivals up to a time, but at least and at most so many."""
         while end > 0.0 and self._more():
+            before, size = self.drawn - self.block.times.size, self.block.times.size
             stop = int(np.searchsorted(self.block.times, end, side="right"))
+            stop = int(min(max(stop, least - before), most - before, size))
             if stop > self.position:
                 yield self._hand_out(stop)
-            if self.position < self.block.times.size:
+            if self.position < size:
                 return
+
+    @property
+    def slowness(self) -> float:
+        """Steps that a kernel takes to draw one job, relative to Poisson arrivals."""
+        arrivals = self.system.arrivals
+        if not isinstance(arrivals, MarkovModulated):
+            return 1.0
+        return 1.0 + arrivals.changes(self.system.workload.arrival_rate)
 
     def left(self) -> int:
         """Return how many arrivals of the present block have not been handed out."""
@@ -112,7 +127,7 @@ class Feed:
             tuple(self.memory),
             ring,
         )
-        self.now = float(self.clock[NOW])
+        self._advance(float(self.clock[NOW]))
 
     def next(self, count: int) -> Iterator[Block]:
         """Hand out the next arrivals; fewer when a list has run out."""
@@ -131,13 +146,21 @@ class Feed:
 
     def _hand_out(self, stop: int) -> Block:
         part = self.block.cut(self.position, stop)
-        self.now = float(part.times[-1])
+        self._advance(float(part.times[-1]))
         if part.labels.size:
             self.arrived += np.bincount(part.labels, minlength=self.arrived.size)
         else:
             self.arrived[0] += stop - self.position
         self.position = stop
         return part
+
+    def _advance(self, now: float) -> None:
+        if not now < LATEST:
+            raise SimulationError(
+                f"an arrival came {now:.3g} mean gaps after the start, where floating point does "
+                f"not tell neighbouring arrivals apart; let the arrivals pause less long"
+            )
+        self.now = now
 
     def _draw(self) -> Block:
         from moldable.kernels.bucket_ring import draw_block, draw_jobs

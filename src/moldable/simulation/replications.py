@@ -7,13 +7,12 @@ number of workers nor the chunks change a digit. Chunks of a lost worker are run
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Final, final
 
 from moldable.count_model import ChainModel, chain_model
@@ -22,11 +21,10 @@ from moldable.simulation.chain_run import LANE_SETS, run_chain
 from moldable.simulation.plan import Plan, Tallies, joined
 from moldable.simulation.ring_run import run_ring
 from moldable.system import System
+from moldable.threads import on_threads
 
 CHAIN_SLOTS: Final = 10
 CHAIN_PHASE_SLOTS: Final = 4
-MOMENT: Final = 0.2
-"""Seconds between two reports of progress."""
 SOME: Final = 4
 """Workers that an executor, which cannot be asked, is taken to have."""
 LEAST_USE: Final = 0.1
@@ -127,25 +125,12 @@ class _Work:
 
     def here(self, workers: int) -> Finished:
         """Run on threads of this process; an interruption is heeded within a slice."""
-        pool = ThreadPoolExecutor(workers)
-        # An interrupt inside `concurrent.futures.wait` would keep locks that threads need to end.
-        ended: SimpleQueue[Exception | None] = SimpleQueue()
         try:
-            for number in range(len(self.chunks)):
-                pool.submit(self._run_into, ended, number)
-            left = len(self.chunks)
-            while left:
-                with contextlib.suppress(Empty):
-                    error = ended.get(timeout=MOMENT)
-                    if error is not None:
-                        raise error
-                    left -= 1
-                self._tell()
+            list(on_threads(self._run_into, range(len(self.chunks)), workers, self._tell))
         except KeyboardInterrupt:
-            self._end(pool)
             return self._finished("")
         finally:
-            self._end(pool)
+            self.stop.set()
         return self._finished()
 
     def elsewhere(self, executor: Executor) -> Finished:
@@ -189,14 +174,9 @@ class _Work:
     def _keep(self, number: int, tallies: Tallies) -> None:
         self.results[number], self.shares[number] = tallies, 1.0
 
-    def _run_into(self, ended: SimpleQueue[Exception | None], number: int) -> None:
+    def _run_into(self, number: int) -> None:
         """Keep what a chunk gives before its end is told, so that no interrupt can lose it."""
-        try:
-            self._keep(number, self._run(number))
-        except Exception as error:  # noqa: BLE001 - raised again where it is heard of
-            ended.put(error)
-        else:
-            ended.put(None)
+        self._keep(number, self._run(number))
 
     def _run(self, number: int) -> Tallies:
         return self.runner(self.plan, self.chunks[number], lambda share: self._heed(number, share))
@@ -211,10 +191,6 @@ class _Work:
             earlier = self.chunks[0][0]  # replications of earlier rounds
             done = sum(s * len(c) for s, c in zip(self.shares, self.chunks, strict=True))
             self.progress(earlier + done, earlier + sum(map(len, self.chunks)))
-
-    def _end(self, pool: Executor) -> None:
-        self.stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
 
     def _finished(self, reason: str | None = None, repeated: int = 0) -> Finished:
         done = [tallies for tallies in self.results if tallies is not None]

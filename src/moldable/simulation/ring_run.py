@@ -14,7 +14,7 @@ import numpy as np
 from moldable.arrivals import ArrivalTimes
 from moldable.errors import SimulationError
 from moldable.hull import Floats, Ints
-from moldable.simulation.feed import Block, Feed
+from moldable.simulation.feed import BLOCK, Block, Feed
 from moldable.simulation.outcomes import alias_table, columns_needed
 from moldable.simulation.plan import Plan, Report, Tallies, joined
 from moldable.simulation.start import initial_counts
@@ -23,7 +23,10 @@ from moldable.system import System
 MOST_BUCKETS: Final = 26
 """Power of two beyond which a ring is not made longer; jobs then stay for several turns."""
 SLICE: Final = 1 << 20
-"""Jobs that the kernel draws for itself between two words to the caller."""
+"""Jobs that the kernel draws for itself between two words to the caller; fewer if drawn slowly."""
+FEWEST, MOST = 0.5, 4.0
+"""Arrivals in a warm-up, relative to those expected in its time. Where gaps have no variance, one
+of them may outlast the warm-up, or most be far shorter than their mean."""
 CHUNK: Final = 1 << 16
 """Jobs put into the ring at once when a replication begins."""
 FOREVER: Final = 1e12
@@ -257,8 +260,9 @@ def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> 
             bucket_ring(*block, *arrays)
             spent += time.thread_time() - started
             report(min(1.0, float(feed.arrived.sum()) / planned))
+        most = max(1, int(SLICE / feed.slowness) // BLOCK) * BLOCK
         while own > 0:
-            count = min(own, SLICE)
+            count = min(own, most)
             started = time.thread_time()
             feed.run(count, arrays)
             spent += time.thread_time() - started
@@ -266,7 +270,7 @@ def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> 
             report(min(1.0, float(feed.arrived.sum()) / planned))
         tallies.granted[batch, 0], tallies.blocked[batch, 0] = granted, blocked
 
-    let_arrive(feed.until(plan.warmup * model.buckets_per_time), 0)
+    let_arrive(_warmup(plan, model, feed), 0)
     if feed.exhausted():
         raise SimulationError(
             "the warm-up leaves nothing of the list of arrivals to count; shorten it"
@@ -281,6 +285,15 @@ def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> 
         window.close(tallies, batch, feed.now, plan.system.kind_class)
     _refuse_lost_servers(model, state, feed.now)
     return dataclasses.replace(tallies, seconds=spent + feed.seconds)
+
+
+def _warmup(plan: Plan, model: RingModel, feed: Feed) -> Iterator[Block]:
+    """Hand out the arrivals that are not counted."""
+    end = plan.warmup * model.buckets_per_time
+    if isinstance(plan.system.arrivals, ArrivalTimes):  # as many as there are in the list
+        return feed.until(end)
+    expected = plan.warmup * plan.system.workload.arrival_rate
+    return feed.until(end, FEWEST * expected, MOST * expected + BLOCK)
 
 
 def _let_run(plan: Plan, model: RingModel, state: _State, rng: np.random.Generator) -> None:

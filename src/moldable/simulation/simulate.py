@@ -8,13 +8,15 @@ import logging
 import math
 import numbers
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from moldable.arrivals import Arrivals, ArrivalTimes, Poisson
+from moldable.checks import number
 from moldable.errors import SimulationError
 from moldable.performance import Performance
 from moldable.policies.policy_table import Policy
@@ -34,6 +36,7 @@ from moldable.simulation.start import Start, exactly_stationary, initial_counts
 from moldable.simulation.summary import performance
 from moldable.simulation.warmup import choose_warmup
 from moldable.system import System, build_system, mean_size
+from moldable.threads import interruptible
 from moldable.workload import Workload
 
 ROUND_JOBS: Final = 500_000
@@ -101,6 +104,12 @@ def simulate(
         threads=threads,
         seed=seed,
     )
+    _refuse_bad_start(start)
+    if not isinstance(arrivals, Arrivals | None):
+        raise SimulationError(
+            f"arrivals={arrivals!r:.80} is not a process of arrivals; give one such as "
+            f"Renewal(Lognormal(2.0)), or None for Poisson arrivals"
+        )
     estimates.check_estimator(estimator)
     _refuse_hopeless(workload, estimator, precision)
     system = build_system(workload, servers, policy, arrivals or Poisson())
@@ -137,7 +146,8 @@ def compile_kernel(plan: Plan, kernel: str, chunk: tuple[int, ...]) -> None:
 
     The chain is compiled for the lanes that the chunk needs.
     """
-    importlib.import_module("moldable.kernels.count_chain")  # numba's own import takes its time
+    # numba's own import takes its time
+    interruptible(importlib.import_module, "moldable.kernels.count_chain")
     # The ring draws by itself only what comes after a first block.
     jobs = 1 if kernel == "count-chain" else BLOCK + 1
     tiny = dataclasses.replace(plan, start="empty", warmup=0.0, jobs=jobs, batches=1)
@@ -147,7 +157,7 @@ def compile_kernel(plan: Plan, kernel: str, chunk: tuple[int, ...]) -> None:
     patience.daemon = True  # an interrupt while it is called off must not keep the process
     patience.start()
     try:
-        RUNNERS[kernel](tiny, chunk)
+        interruptible(RUNNERS[kernel], tiny, chunk)
     finally:
         patience.cancel()
 
@@ -160,7 +170,7 @@ def warmup_of(plan: Plan, kernel: str, asked: float | None) -> tuple[float, list
     listed = isinstance(plan.system.arrivals, ArrivalTimes)
     if listed or exactly_stationary(plan.system, plan.start):
         return 0.0, []
-    time, unsettled = choose_warmup(plan, RUNNERS[kernel])
+    time, unsettled = choose_warmup(plan, partial(interruptible, RUNNERS[kernel]))
     if unsettled is None:
         return time, []
     note = (
@@ -186,6 +196,28 @@ def _refuse_bad_labels(system: System) -> None:
             f"an arrival has class {int(labels.max())}, but the workload has only "
             f"{len(system.workload.classes)} classes, counted from 0"
         )
+
+
+def _refuse_bad_start(start: object) -> None:
+    """Refuse what is neither a name nor counts; names and widths are looked at later."""
+    if isinstance(start, str):
+        return
+    if not isinstance(start, Mapping):
+        raise SimulationError(
+            f"start {start!r:.80} is unknown; give 'equilibrium', 'empty', {{width: count}} or "
+            f"{{(class, width): count}}"
+        )
+    for key, count in start.items():
+        pair = key if isinstance(key, tuple) else ("", key)
+        match pair:
+            case (str(), numbers.Real()):
+                pass
+            case _:
+                raise SimulationError(
+                    f"start: {key!r:.80} must be a width, or a pair of a class and a width"
+                )
+        if not isinstance(count, numbers.Real) or not math.isfinite(count):
+            raise SimulationError(f"start: {count!r:.80} jobs of {key}; give a whole number from 0")
 
 
 def _is_whole(value: object) -> bool:
@@ -214,6 +246,9 @@ def _refuse_bad_numbers(
         if value is not None and not (_is_whole(value) and value >= 1):
             raise SimulationError(f"{name}={value} must be a whole number from 1")
     check_seed_and_threads(seed, threads)
+    for name, real in (("warmup", warmup), ("precision", precision)):
+        if real is not None:
+            number(real, name, SimulationError)
     if warmup is not None and not 0.0 <= warmup < math.inf:
         raise SimulationError(f"warmup={warmup} must be finite and at least 0, in mean sizes")
     if precision is not None and not 0.0 < precision < 1.0:

@@ -30,6 +30,9 @@ MOST_JOBS: Final = 4_000_000
 """Arrivals that a pilot may spend in all."""
 DOUBLINGS: Final = 2
 """How often a pilot that did not settle is made twice as long, if its arrivals allow."""
+LASTED: Final = 2.0
+"""Time that a number of arrivals may take in a pilot, relative to its mean. Gaps without a variance
+may make it any number; jobs come and go with the arrivals, so that is no reason to run on."""
 
 
 def choose_warmup(
@@ -51,8 +54,11 @@ def choose_warmup(
         settled = cut < latest_cut(busy.size)
         if settled:
             break
-    enough = max(float(time[:cut].sum()), LEAST[plan.start == "equilibrium"] * slowest)
-    return enough, None if settled else float(time.sum())
+    batch = jobs / plan.system.workload.arrival_rate  # the mean time of one
+    steady = 1.0 / LASTED <= float(time.sum()) / (BATCHES * batch) <= LASTED
+    passed = min(float(time[:cut].sum()), LASTED * cut * batch)
+    enough = max(passed, LEAST[plan.start == "equilibrium"] * slowest)
+    return enough, None if settled and steady else min(float(time.sum()), LASTED * BATCHES * batch)
 
 
 def _length(plan: Plan, span: float) -> tuple[int, int]:

@@ -21,6 +21,10 @@ from moldable.sizes.phases import Matrix, PhaseRepresentation
 
 # Up to so many phases, adding exponentials is faster than numpy's gamma generator.
 FEW: Final = 4
+# Mean sizes in the mean time of the shortest phase, up to which ages are told apart.
+FASTEST: Final = 1e15
+# Phases of a job, on average, up to which its size is drawn phase by phase.
+MOST_VISITED: Final = 1e4
 # Searches ask for it thousands of times; it cannot be changed.
 ONE_PHASE: Final = PhaseRepresentation([1.0], [[-1.0]])
 
@@ -231,6 +235,19 @@ class PhaseType(SizeLaw):
 
     def __init__(self, alpha: Sequence[float] | Floats, subgenerator: Matrix) -> None:
         given = PhaseRepresentation(alpha, subgenerator)
+        fastest = given.mean * float(-given.T.diagonal().min())
+        if not fastest <= FASTEST:
+            raise SizeLawError(
+                f"phase-type law: the shortest phase lasts {1.0 / fastest:.2g} of the mean size, "
+                f"and below {1.0 / FASTEST:g} floating point cannot follow the law; leave it out"
+            )
+        visited = given.mean * float(given.residual_start @ -given.T.diagonal())
+        if not visited <= MOST_VISITED:
+            raise SizeLawError(
+                f"phase-type law: a job goes through {visited:.2g} phases on average, and sizes of "
+                f"more than {MOST_VISITED:g} take too long to draw; replace phases that alternate "
+                f"that fast by one"
+            )
         object.__setattr__(self, "phases", given.scaled(1.0 / given.mean))
 
     @property

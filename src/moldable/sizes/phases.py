@@ -208,8 +208,8 @@ def _refuse_bad_matrix(alpha: Floats, matrix: Floats) -> None:
 
 def _ends(matrix: Floats, ending: Mask) -> Mask:
     """Return which phases can reach an exit, given those that have one."""
-    while True:
-        wider = ending | ((matrix > 0.0) & ending).any(axis=1)
-        if np.array_equal(wider, ending):
-            return ending
-        ending = wider
+    onward, newest = matrix > 0.0, ending
+    while newest.any():  # every column is looked at once: long chains have thousands of phases
+        newest = onward[:, newest].any(axis=1) & ~ending
+        ending = ending | newest
+    return ending
