@@ -88,7 +88,7 @@ def replace_file(target: Path, content: bytes) -> None:
     # The name is cut: the longest names that a system takes leave no room for a longer one.
     unfinished = target.with_name(f".{target.name[:40]}.{os.urandom(4).hex()}{UNFINISHED}")
     try:
-        _write_synced(unfinished, content)
+        write_synced(unfinished, content)
         unfinished.replace(target)
         _sync_folder(target.parent)
     finally:
@@ -100,29 +100,35 @@ def replace_file(target: Path, content: bytes) -> None:
 class FolderLock:
     """A lock that makes this process the only writer of a folder.
 
-    It lasts until it is closed or the process ends, however it ends. An empty file stays behind.
+    It lasts until it is closed or the process ends, however it ends.
     """
 
     def __init__(self, folder: Path) -> None:
+        self._path = folder / LOCK
         self._descriptor: int | None = None
         try:
-            self._descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            while not self._is_current():
+                self._release()
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self._release()
             raise ResultsError(
-                f"{folder} is being written by another run; wait until it has ended, or "
-                f"choose another --out"
+                f"{folder} is being written by another run; wait until it has ended, or choose "
+                f"another --out"
             ) from None
         except OSError as error:
+            self._release()
             raise ResultsError(
-                f"{folder} cannot be locked: {_reason(error)}; choose another --out"
+                f"{folder} cannot be written to: {_reason(error)}; choose another --out"
             ) from None
 
     def close(self) -> None:
-        """Release the lock."""
+        """Release the lock and remove its file."""
         if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+            with suppress(OSError):
+                self._path.unlink()
+            self._release()
 
     def __enter__(self) -> Self:
         return self
@@ -133,8 +139,23 @@ class FolderLock:
     def __del__(self) -> None:
         self.close()
 
+    def _is_current(self) -> bool:
+        """Tell whether the locked file is the one in the folder: its last owner removes it."""
+        try:
+            return self._descriptor is not None and os.path.samestat(
+                os.fstat(self._descriptor), self._path.stat()
+            )
+        except FileNotFoundError:
+            return False
 
-def _write_synced(path: Path, content: bytes) -> None:
+    def _release(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Write a file and wait until it is on the disk."""
     with path.open("wb") as file:
         file.write(content)
         file.flush()

@@ -141,7 +141,7 @@ def test_a_folder_without_results_cannot_be_read(tmp_path):
 def test_a_full_disk_is_named_and_finished_cells_are_kept(tmp_path, monkeypatch):
     computed: list[str] = []
     made_up = experiment(["a/one", "a/two"], computed)
-    write = text_files._write_synced
+    write = text_files.write_synced
 
     def full(path: Path, content: bytes) -> None:
         if "two" in path.name:
@@ -149,7 +149,7 @@ def test_a_full_disk_is_named_and_finished_cells_are_kept(tmp_path, monkeypatch)
             raise OSError(errno.ENOSPC, "No space left on device")
         write(path, content)
 
-    monkeypatch.setattr(text_files, "_write_synced", full)
+    monkeypatch.setattr(text_files, "write_synced", full)
     with pytest.raises(MoldableError, match=r"no space left on device.*--resume"):
         reproduce([made_up], Scale.TINY, RunFolder.create(tmp_path, PARAMETERS), seed=1)
     monkeypatch.undo()
@@ -163,7 +163,7 @@ def test_a_folder_that_takes_nothing_at_the_start_has_no_cells_to_keep(tmp_path,
     def refused(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(text_files, "_write_synced", refused)
+    monkeypatch.setattr(text_files, "write_synced", refused)
     with pytest.raises(MoldableError, match=r"permission denied; .*choose another --out") as error:
         RunFolder.create(tmp_path / "out", PARAMETERS)
     assert "kept" not in str(error.value)
