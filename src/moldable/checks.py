@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from typing import Final
 
-from moldable.errors import MoldableError
+from moldable.errors import MoldableError, shown
 
 SMALLEST: Final = 1e-100
 LARGEST: Final = 1e100
@@ -21,7 +21,7 @@ Kind = type[MoldableError]
 def number(value: object, name: str, error: Kind) -> float:
     """Return the value as a float, or say that it is none."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise error(f"{name}={value!r} is not a number; write it like 2 or 0.5")
+        raise error(f"{name}={shown(value)} is not a number; write it like 2 or 0.5")
     try:
         return float(value)
     except OverflowError:

@@ -18,17 +18,47 @@ widely or as narrowly as it likes::
     |-- ResultsError        a folder of results that is another run's, or cannot be written
     `-- InputError          a file or a command-line value that cannot be read
 
-Messages name the value, the rule it breaks and a way to mend it.
+Messages name the value, the rule it breaks and a way to mend it. They may quote names and values
+from files, so they are cut where they are long, and control characters, which a terminal would
+obey, are escaped.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Final
+
+LONGEST: Final = 1000
+"""Characters of a message; of a longer one the beginning and the end are kept."""
+_BEGINNING, _END = 600, 390
+
+
+def printable(text: str) -> str:
+    """Escape control and other invisible characters, as in `repr`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def shown(value: object) -> str:
+    """Return the `repr` of a value, or its type where that has none: an integer may be too long."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} too long to show"
 
 
 class MoldableError(ValueError):
     """The root of every error raised on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        text = printable(message)
+        if len(text) > LONGEST:  # the value stands at the beginning, the way to mend it at the end
+            text = f"{text[:_BEGINNING]} [...] {text[-_END:]}"
+        super().__init__(text)
 
 
 class SpeedUpError(MoldableError):

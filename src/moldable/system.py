@@ -19,7 +19,7 @@ from moldable.checks import whole
 from moldable.errors import SimulationError
 from moldable.hull import Floats, Ints
 from moldable.policies.greedy import GreedyP, greedy_p
-from moldable.policies.policy_table import Policy, PolicyTable
+from moldable.policies.policy_table import Policy, PolicyTable, refuse_large_table
 from moldable.whole_servers import reserve_whole
 from moldable.workload import Workload
 
@@ -86,6 +86,7 @@ def build_system(
             widths.append(int(job_class.speedup.widths[k]))
             scales.append(job_class.mean_size / float(job_class.speedup.speedups[k]))
     kind_class = np.array(classes, dtype=np.int64)
+    refuse_large_table(policy.name, sum(map(len, table.rows)), kind_class.size)
     wishes = []
     for j, rows in enumerate(table.rows):
         spread = np.zeros((rows.shape[0], kind_class.size))
@@ -203,6 +204,8 @@ def on_common_kinds(systems: Sequence[System]) -> list[System]:
         }
     )
     classes, widths, scales = (np.array(column) for column in zip(*pairs, strict=True))
+    rows = sum(len(table) for system in systems for table in system.wishes)
+    refuse_large_table(" and ".join(s.policy_name for s in systems), rows, len(pairs))
 
     def spread(system: System) -> System:
         place = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -76,16 +77,20 @@ def test_heavy_imports_wait(arguments):
     assert result.stdout.splitlines()[-1] == "[]"
 
 
+SHORT = ["optimum", "--speedup", "linear:5", "--load", "0.5"]
 LONG = ["optimum", "--speedup", "linear:200000", "--load", "0.5", "--json"]
 
 
-def test_a_closed_pipe_is_not_an_error_to_shout_about():
-    command = [str(Path(sys.executable).with_name("moldable")), *LONG]
+@pytest.mark.parametrize(
+    ("arguments", "read"), [(LONG, 10), (LONG[:-1], 10), (SHORT, 0), (["--help"], 0)]
+)
+def test_a_reader_that_closes_the_pipe_has_what_it_wanted(arguments, read):
+    command = [str(Path(sys.executable).with_name("moldable")), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        process.stdout.read(10)
+        process.stdout.read(read)
         process.stdout.close()
         shouted = process.stderr.read().decode()
-        assert process.wait() == 1
+        assert process.wait() == 0
     assert shouted == ""
 
 
@@ -149,3 +154,72 @@ def test_the_package_runs_like_the_command(run):
     )
     assert result.returncode == 0
     assert json.loads(result.stdout)["support"] == json.loads(run(*words).stdout)["support"]
+
+
+RED, NAMES = "\x1b[31mred\x07\u202e", ("[red]x[/red]", ":warning:", "two\nlines", "\x1b[31mred")
+
+
+def test_control_codes_and_markup_in_names_are_shown_as_text(run, tmp_path):
+    path = tmp_path / "cluster.toml"
+    classes = (
+        f"[[class]]\nname = {json.dumps(n)}\narrival_rate = 1\nspeedup = [1, 1.5]\n" for n in NAMES
+    )
+    path.write_text("servers = 8\n" + "".join(classes))
+    policy = tmp_path / "policy.json"
+    shares = {name: {"1": 1.0} for name in NAMES}
+    policy.write_text(json.dumps({"policy": "greedy-p", "label": RED, "classes": shares}))
+    words = ("--workload", str(path), "--policy", str(policy))
+    for result in (run("optimum", *words[:2]), run("evaluate", *words, columns=200)):
+        assert result.returncode == 0, result.stderr
+        for name in ("[red]x[/red]", ":warning:", "two\\nlines", "\\x1b[31mred"):
+            assert name in result.stdout
+        assert "\x1b" not in result.stdout + result.stderr
+        assert "\u202e" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (f"--{RED}",),
+        ("optimum", f"--{RED}"),
+        ("optimum", RED),
+        (RED,),
+        ("optimum", "--load", RED),
+        ("optimum", "--speedup", RED, "--load", "0.5"),
+        ("optimum", "--speedup", f"{RED}.csv", "--load", "0.5"),
+        ("optimum", "--workload", f"{RED}.toml"),
+        ("evaluate", *SHORT[1:], "--servers", "5", "--policy", f"{RED}.json"),
+        ("reproduce", RED),
+        ("reproduce", "table", "--out", f"/dev/null/{RED}"),
+    ],
+)
+def test_control_codes_on_the_command_line_do_not_come_back(run, arguments):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert "\\x1b[31mred\\x07\\u202e" in result.stderr
+    assert "\x1b" not in result.stderr
+    assert "\u202e" not in result.stderr
+
+
+def test_a_message_about_a_long_value_is_short(run):
+    result = run("optimum", "--speedup", "1," + "x" * 100_000, "--load", "0.5")
+    assert result.returncode == 2
+    assert len(result.stderr) < 1100
+    assert result.stderr.startswith("moldable: error: curve '1,xxx")
+    assert result.stderr.endswith("is not a number; write speed-ups such as 1,1.8,2.5\n")
+
+
+def test_a_device_or_a_pipe_as_input_is_refused_at_once(run, tmp_path):
+    for name in ("pipe.csv", "pipe.json", "pipe.toml"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    for arguments in (
+        ("optimum", "--speedup", "pipe.csv", "--load", "0.5"),
+        ("optimum", "--speedup", "zero.csv", "--load", "0.5"),
+        ("optimum", "--workload", "pipe.toml"),
+        ("evaluate", *SHORT[1:], "--servers", "5", "--policy", "pipe.json"),
+        ("evaluate", *SHORT[1:], "--servers", "5", "--size", "zero.csv"),
+    ):
+        result = run(*arguments, cwd=tmp_path)
+        assert result.returncode == 2
+        assert "not a regular file" in result.stderr

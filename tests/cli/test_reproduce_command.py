@@ -161,3 +161,24 @@ def test_a_start_that_failed_does_not_stand_in_the_way(run, tmp_path):
     assert "localhost:1" in failed.stderr
     again = run("reproduce", "errata", "--scale", "tiny", "--out", out)
     assert again.returncode == 0, again.stderr
+
+
+def test_a_second_run_beside_a_running_one_is_refused_and_changes_nothing(run, tmp_path):
+    with subprocess.Popen(
+        [COMMAND, *TABLE, "--out", str(tmp_path)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as first:
+        while not any(tmp_path.glob("cells/*/*.json")):
+            assert first.poll() is None, first.stderr.read()
+            time.sleep(0.02)
+        first.send_signal(signal.SIGSTOP)  # so that it is still at work whatever the machine
+        second = run(*TABLE, "--seed", "2", "--out", str(tmp_path), "--overwrite")
+        first.send_signal(signal.SIGCONT)
+        first.communicate(timeout=60)
+    assert second.returncode == 2
+    assert "is being written by another run; wait until it has ended" in second.stderr
+    assert first.returncode == 0
+    assert json.loads((tmp_path / "manifest.json").read_text())["parameters"]["seed"] == 1
+    assert run(*TABLE, "--out", str(tmp_path), "--resume").returncode == 0

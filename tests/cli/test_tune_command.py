@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from moldable.cli import app
+from moldable.text_files import FolderLock
 
 SMALL = ("--speedup", "1,1.8,2.5", "--load", "0.8", "--servers", "10", "--seed", "1")
 
@@ -130,13 +131,15 @@ def test_a_tradeoff_is_written_whole(run, tmp_path):
         assert best["cost"] * (1 - 1e-6) <= cost <= 1.03 * best["cost"]
 
 
-@pytest.mark.parametrize("folder", ["/proc/none", "/proc"])
-def test_a_folder_that_cannot_be_made_or_written_to_is_refused_before_the_work(run, folder):
+@pytest.mark.parametrize(
+    ("folder", "reason"), [("/proc/none", "cannot be made"), ("/proc", "cannot be written to")]
+)
+def test_a_folder_that_cannot_be_made_or_written_to_is_refused_before_the_work(run, folder, reason):
     # This many servers would take hours.
     began = time.monotonic()
     result = run("tradeoff", *SMALL[:4], "--servers", "500", "--out", folder)
     assert result.returncode == 2
-    assert "cannot be made or written to" in result.stderr
+    assert f"{folder} {reason}: no such file" in result.stderr
     assert time.monotonic() - began < 60
 
 
@@ -163,3 +166,11 @@ def test_bad_input_ends_with_exit_code_2_and_a_way_out(run, arguments, message):
     assert result.returncode == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_folder_that_another_run_writes_is_refused_before_the_work(run, tmp_path):
+    with FolderLock(tmp_path):
+        result = run("tradeoff", *SMALL[:4], "--servers", "500", "--out", str(tmp_path))
+    assert result.returncode == 2
+    assert "being written by another run" in result.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -165,3 +165,84 @@ def test_faulty_files_are_explained_with_their_line(tmp_path, text, message):
 def test_missing_files_are_explained(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_workload(tmp_path / "missing.toml")
+
+
+CLASS = "servers = 4\n[[class]]\narrival_rate = 1\n"
+
+
+@pytest.mark.parametrize(
+    "key", ["speedup = {measured =", "speedup = [1]\nsize = {x =", "speedup = {x ="]
+)
+def test_arrays_nested_deeply_are_refused(tmp_path, key):
+    with pytest.raises(InputError, match="nests brackets too deeply; a workload needs three"):
+        read_workload(write(tmp_path, f"{CLASS}{key} {'[' * 2000}{']' * 2000}}}\n"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"x{'.x' * 20_000} = 1\n",
+        f"[x{' . x' * 10_000}]\n",
+        f"""x = {{'y'{'."a"' * 9000} = 1}}\n""",
+        f'x = ["""a"""", {{y{".y" * 9000} = 1}}]\n',
+        f"servers = 0x{'f' * 30_000}\n",
+        f"servers = {'9' * 5000}\n",
+    ],
+)
+def test_keys_and_numbers_of_thousands_of_parts_are_refused_before_they_are_parsed(tmp_path, text):
+    with pytest.raises(InputError, match="has a key of more than 4 parts, or a key or number"):
+        read_workload(write(tmp_path, text))
+
+
+def test_dots_in_strings_and_comments_are_no_parts_of_a_key(tmp_path):
+    text = f"""# a.b.c.d.e.f.g.h = 1
+{CLASS}name = "a.b.c.d.e.f.g \\" # h.i.j"
+speedup = {{1 = 1.0, 2 = 1.5, '3' = 1.75}}
+size = 'run.2024.01.02.node.csv'
+"""
+    (tmp_path / "run.2024.01.02.node.csv").write_text("1\n2\n")
+    (found,) = read_workload(write(tmp_path, text)).workload.classes
+    assert found.name == 'a.b.c.d.e.f.g " # h.i.j'
+    assert found.speedup == SpeedUp([1, 1.5, 1.75])
+
+
+def test_a_file_beyond_a_megabyte_is_refused(tmp_path):
+    with pytest.raises(InputError, match="is larger than 1 MiB"):
+        read_workload(write(tmp_path, "#" * (2**20 + 1)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r'speedup = {measured = "a\u0000b.csv"}',
+        r'speedup = "a\u0000b.csv"',
+        "speedup = [1]\n" + r'size = "a\u0000b.csv"',
+    ],
+)
+def test_a_nul_in_the_name_of_a_file_is_refused(tmp_path, line):
+    with pytest.raises(InputError, match=r"a\\x00b.csv cannot be read: embedded null byte"):
+        read_workload(write(tmp_path, f"{CLASS}{line}\n"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["speedup = {measured = 'data.csv'}", "speedup = 'data.csv'", "speedup=[1]\nsize='data.csv'"],
+)
+@pytest.mark.parametrize(
+    "content",
+    [
+        "root:secret:0:0\n",
+        "secret,secret\n",
+        "width,time\nsecret,1\n",
+        "width,time\n1,secret\n",
+        "width,speedup\n1,1\n1,secret,2\n",
+        "size\n1\nsecret\n",
+        "size\n1,secret\n",
+        '"secret',
+    ],
+)
+def test_text_of_a_data_file_is_never_repeated(tmp_path, line, content):
+    (tmp_path / "data.csv").write_text(content)
+    with pytest.raises(InputError, match=r"data\.csv, line \d: ") as refused:
+        read_workload(write(tmp_path, f"{CLASS}{line}\n"))
+    assert "secret" not in str(refused.value)

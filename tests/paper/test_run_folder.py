@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from moldable import text_files
 from moldable.errors import MoldableError
 from moldable.paper.experiment import Cell, Experiment, Results, Scale
 from moldable.paper.reproduction import cell_seed, reproduce
@@ -39,12 +41,13 @@ def test_cells_are_computed_once_and_read_back(tmp_path):
     computed: list[str] = []
     made_up = experiment(["a/one", "a/two"], computed)
     told: list[tuple[float, int]] = []
-    folder = RunFolder.create(tmp_path / "out", PARAMETERS)
-    found = reproduce(
-        [made_up], Scale.TINY, folder, seed=1, progress=lambda *step: told.append(step)
-    )
+    with RunFolder.create(tmp_path / "out", PARAMETERS) as folder:
+        found = reproduce(
+            [made_up], Scale.TINY, folder, seed=1, progress=lambda *step: told.append(step)
+        )
     assert told == [(1.0, 2), (2.0, 2)]
-    again = reproduce([made_up], Scale.TINY, RunFolder.resume(tmp_path / "out", PARAMETERS), seed=1)
+    with RunFolder.resume(tmp_path / "out", PARAMETERS) as folder:
+        again = reproduce([made_up], Scale.TINY, folder, seed=1)
     assert computed == ["a/one", "a/two"]
     assert again == found == {"made-up": Results(Scale.TINY, found["made-up"].cells)}
     assert found["made-up"]["a/one"]["seed"] == cell_seed(1, "a/one") != cell_seed(1, "a/two")
@@ -138,15 +141,15 @@ def test_a_folder_without_results_cannot_be_read(tmp_path):
 def test_a_full_disk_is_named_and_finished_cells_are_kept(tmp_path, monkeypatch):
     computed: list[str] = []
     made_up = experiment(["a/one", "a/two"], computed)
-    write = Path.write_bytes
+    write = text_files.write_synced
 
-    def full(path: Path, content: bytes) -> int:
+    def full(path: Path, content: bytes) -> None:
         if "two" in path.name:
             write(path, content[:3])
             raise OSError(errno.ENOSPC, "No space left on device")
-        return write(path, content)
+        write(path, content)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(text_files, "write_synced", full)
     with pytest.raises(MoldableError, match=r"no space left on device.*--resume"):
         reproduce([made_up], Scale.TINY, RunFolder.create(tmp_path, PARAMETERS), seed=1)
     monkeypatch.undo()
@@ -157,10 +160,10 @@ def test_a_full_disk_is_named_and_finished_cells_are_kept(tmp_path, monkeypatch)
 
 
 def test_a_folder_that_takes_nothing_at_the_start_has_no_cells_to_keep(tmp_path, monkeypatch):
-    def refused(*_: object) -> int:
+    def refused(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "write_bytes", refused)
+    monkeypatch.setattr(text_files, "write_synced", refused)
     with pytest.raises(MoldableError, match=r"permission denied; .*choose another --out") as error:
         RunFolder.create(tmp_path / "out", PARAMETERS)
     assert "kept" not in str(error.value)
@@ -201,3 +204,75 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
         RunFolder.create(tmp_path / "out", PARAMETERS)
     with pytest.raises(MoldableError, match="not a directory; choose another --out"):
         RunFolder.create(tmp_path / "out" / "deeper", PARAMETERS)
+
+
+def test_a_folder_has_one_writer_at_a_time(tmp_path):
+    other = {"scale": "tiny", "seed": 2}
+    with RunFolder.create(tmp_path, PARAMETERS) as folder:
+        folder.keep("a/one", {"seed": 1}, seconds=0.1, arrivals=5)
+        for begin in (
+            lambda: RunFolder.create(tmp_path, other, overwrite=True),
+            lambda: RunFolder.create(tmp_path, other),
+            lambda: RunFolder.resume(tmp_path, PARAMETERS),
+        ):
+            with pytest.raises(MoldableError, match="being written by another run; wait until"):
+                begin()
+        assert folder.load("a/one") == {"seed": 1}
+        assert RunFolder.read(tmp_path).has("a/one")
+    with RunFolder.create(tmp_path, other, overwrite=True) as folder:
+        assert not folder.has("a/one")
+
+
+def test_a_refused_start_leaves_no_lock(tmp_path):
+    with RunFolder.create(tmp_path, PARAMETERS) as folder:
+        folder.keep("a/one", {}, seconds=0.1, arrivals=5)
+    with pytest.raises(MoldableError, match="holds the results") as refused:
+        RunFolder.create(tmp_path, PARAMETERS)
+    with pytest.raises(MoldableError, match="seed 1, not 2") as differing:
+        RunFolder.resume(tmp_path, {"scale": "tiny", "seed": 2})
+    RunFolder.resume(tmp_path, PARAMETERS).close()
+    assert refused.tb is not None  # its frames are alive, and so would be a forgotten lock
+    assert differing.tb is not None
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        (None, "machines", None),
+        (None, "machines", "one"),
+        ("parameters", "scale", "huge"),
+        ("parameters", "seed", None),
+        ("versions", "numpy", 2),
+    ],
+)
+def test_an_edited_manifest_is_named_and_may_be_given_up(tmp_path, part, name, value):
+    RunFolder.create(tmp_path, PARAMETERS).close()
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (manifest if part is None else manifest[part]).update({name: value})
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    for begin in (lambda: RunFolder.resume(tmp_path, PARAMETERS), lambda: RunFolder.read(tmp_path)):
+        with pytest.raises(MoldableError, match=rf"manifest\.json has no valid {name}; undo"):
+            begin()
+    RunFolder.create(tmp_path, PARAMETERS, overwrite=True).close()
+
+
+@pytest.mark.parametrize("timings", ['{"a/one": 3}', '{"a/one": {"seconds": 1}}'])
+def test_edited_timings_are_named(tmp_path, timings):
+    RunFolder.create(tmp_path, PARAMETERS).close()
+    (tmp_path / "timings.json").write_text(timings)
+    with pytest.raises(MoldableError, match=r"timings\.json is damaged.*delete it and resume"):
+        RunFolder.read(tmp_path)
+
+
+def test_without_matplotlib_nothing_is_begun_or_given_up(tmp_path, monkeypatch):
+    RunFolder.create(tmp_path, PARAMETERS).close()
+    before = (tmp_path / "manifest.json").read_bytes()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MoldableError, match="figures need matplotlib; install it"):
+        RunFolder.create(tmp_path, {"scale": "tiny", "seed": 2}, overwrite=True)
+    assert (tmp_path / "manifest.json").read_bytes() == before
+
+
+def test_a_name_too_long_for_a_folder_is_refused(tmp_path):
+    with pytest.raises(MoldableError, match="file name too long; choose another --out"):
+        RunFolder.resume(tmp_path / ("a" * 300), PARAMETERS)

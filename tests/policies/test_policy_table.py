@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import JobClass, Policy, SpeedUp, Workload, simulate
+from moldable import Greedy, JobClass, Policy, PricePolicy, SpeedUp, Workload, simulate
+from moldable.arrivals import Poisson
 from moldable.errors import PolicyError
 from moldable.policies.policy_table import PolicyTable, grantable
+from moldable.system import build_system
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 WORKLOAD = Workload.single(PAPER, 0.8, 40)
@@ -114,3 +116,17 @@ def test_a_table_of_lists_is_as_good_as_one_of_arrays():
     table = PolicyTable(WORKLOAD.classes, ([[0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0]],))
     assert table.rows[0].dtype == np.float64
     assert table.name == "without a name"
+
+
+@pytest.mark.parametrize("policy", [Greedy(), PricePolicy.exponential(1.0, 8.0)])
+def test_a_table_beyond_memory_is_refused_with_its_size(policy):
+    workload = Workload.single(SpeedUp.amdahl(0.99, 40_000), 0.8, 100_000)
+    with pytest.raises(PolicyError, match=r"40,\d+ idle counts x 40,000 widths, 12.\d GB; at most"):
+        policy.tabulate(workload, (100_000,))
+
+
+def test_tables_that_fit_alone_but_not_together_are_refused():
+    curve = SpeedUp.linear(2_000)
+    classes = tuple(JobClass(f"class {j}", 1.0, curve) for j in range(4))
+    with pytest.raises(PolicyError, match=r"8,004 idle counts x 8,000 widths, 0.5 GB"):
+        build_system(Workload(classes), 2_001, Greedy(), Poisson())

@@ -18,7 +18,7 @@ from simulation.systems import CHAIN
         ({"seed": -1}, "seed=-1"),
         ({"start": None}, "start None is unknown"),
         ({"policy": "greedy"}, "is not a policy"),
-        ({"policy": GreedyP({"jobs": {}})}, "no width for class 'jobs'"),
+        ({"policy": GreedyP({"job": {1: 1.0}})}, "names class 'job'"),
         ({"replications": -1}, "replications=-1"),
         ({"max_jobs": 0}, "max_jobs=0"),
         ({"threads": 0}, "threads=0"),

@@ -82,10 +82,11 @@ def test_files_of_sizes_are_read(tmp_path, text):
     [
         ("", "there is no size in the file"),
         ("# none\nsize\n", "there is no size in the file"),
-        ("size\n1\n2,3\n", "line 3: '2,3' has several columns"),
-        ("time\n1\n", "line 1: 'time' is not a number; .* optional header size"),
-        ("1\nsize\n", "line 2: 'size' is not a number"),
+        ("size\n1\n2,3\n", "line 3: several columns '2,3'; keep only"),
+        ("time\n1\n", "line 1: the size is not a number; .* optional header size"),
+        ("1\nsize\n", "line 2: the size is not a number"),
         ("size\n1\n0\n", "line 3: size 0 must be finite and above 0; leave out"),
+        ("1\n1.2.3\n", "line 2: the size '1.2.3' is not a number"),
         ("inf\n", "line 1: size inf must be finite"),
     ],
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +22,11 @@ from moldable.cli.simulate import simulate
 from moldable.cli.tradeoff import tradeoff
 from moldable.cli.tune import tune
 from moldable.cli.wording import in_options
-from moldable.errors import MoldableError
+from moldable.errors import MoldableError, printable
 
 BAD_INPUT = 2
+UsageError: Any = typer.BadParameter.__base__
+"""Wrong options and the like; Typer does not export it."""
 
 app = typer.Typer(
     name="moldable",
@@ -66,16 +69,34 @@ def moldable(
 
 
 def main() -> None:
-    """Run the command line; bad input ends with exit code 2 and a message on stderr."""
+    """Run the command line: exit code 0, 2 for bad input with a message on stderr, 130 for Ctrl-C.
+
+    A reader that closes the pipe, as `moldable ... | head -1` does, has what it wanted: code 0.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # names may not fit a terminal's alphabet
     try:
-        app()
+        code = app(standalone_mode=False) or 0
+        sys.stdout.flush()
     except MoldableError as error:
-        typer.echo(f"moldable: error: {in_options(str(error), sys.argv[1:])}", err=True)
-        sys.exit(BAD_INPUT)
-    except OSError as error:
-        # A full disk behind a redirection, say; Typer itself deals with closed pipes.
-        typer.echo(f"moldable: error: cannot write the answer: {error.strerror}", err=True)
-        os._exit(BAD_INPUT)  # a normal exit would try to write the rest once more
+        code = _refused(in_options(str(error), sys.argv[1:]))
+    except UsageError as error:
+        # It quotes the command line; a help text has lines of its own.
+        error.message = "\n".join(map(printable, error.message.split("\n")))
+        error.show()
+        code = BAD_INPUT
+    except MemoryError:
+        code = _refused("not enough memory; ask for fewer servers, widths or classes")
+    # From here on, a normal exit would try to write the rest of the answer once more.
+    except (BrokenPipeError, SystemExit):  # Typer and Rich end so where a pipe is closed
+        os._exit(0)
+    except OSError as error:  # a full disk behind a redirection, say
+        os._exit(_refused(f"cannot write the answer: {error.strerror}"))
+    sys.exit(code)
+
+
+def _refused(reason: str) -> int:
+    with suppress(OSError):  # nobody may listen there either
+        typer.echo(f"moldable: error: {reason}", err=True)
+    return BAD_INPUT

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from moldable.errors import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 
 PIECE = 4096
@@ -30,7 +33,7 @@ def print_json(answer: dict[str, Any]) -> None:
 
 def note(text: str) -> None:
     """Tell a person something that is not part of the answer."""
-    sys.stderr.write(f"moldable: note: {text}\n")
+    sys.stderr.write(f"moldable: note: {printable(text)}\n")
 
 
 def show_log() -> None:
@@ -82,12 +85,14 @@ def status_line() -> Iterator[Callable[[str], None] | None]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    # Steps may name classes, whose names are text, not markup.
+    text = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), text, TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as line:
         task = line.add_task("starting", total=None)
 
         def report(step: str) -> None:
-            line.update(task, description=step)
+            line.update(task, description=printable(step))
 
         yield report
 
@@ -96,7 +101,12 @@ def console(narrowest: int = NARROWEST) -> Console:
     """Return the console for plain answers, plain text when piped; at least so many columns."""
     from rich.console import Console
 
-    # What people call their classes is text, not markup.
-    found = Console(highlight=False, markup=False, emoji=False)
+    class PlainConsole(Console):
+        """A console that shows the names people give as text, not as markup or control codes."""
+
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(printable(text), **options)
+
+    found = PlainConsole(highlight=False, markup=False, emoji=False)
     found.width = max(found.width, narrowest)
     return found

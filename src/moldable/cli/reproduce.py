@@ -10,7 +10,7 @@ import typer
 from moldable.cli import output
 from moldable.cli.dask_cluster import dask_executor
 from moldable.cli.system import JsonOption
-from moldable.errors import InputError, nearest
+from moldable.errors import InputError, nearest, printable
 
 if TYPE_CHECKING:
     from moldable.paper.experiment import Scale
@@ -81,7 +81,11 @@ def reproduce(
     from moldable.paper.reproduction import reproduce as run
 
     try:
-        with dask_executor(dask) as executor, output.progress_bar("cells") as progress:
+        with (
+            folder,
+            dask_executor(dask) as executor,
+            output.progress_bar("cells") as progress,
+        ):
             found = run(
                 chosen,
                 size,
@@ -101,7 +105,7 @@ def reproduce(
         for name, sentences in said.items():
             for sentence in sentences:
                 typer.echo(f"{name}: {sentence}")
-        typer.echo(f"Results and figures: {out}")
+        typer.echo(f"Results and figures: {printable(str(out))}")
 
 
 def _scale(text: str) -> Scale:

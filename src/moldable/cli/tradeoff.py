@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json as writer
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,6 +26,7 @@ from moldable.errors import InputError
 
 if TYPE_CHECKING:
     from moldable.control.families import Families
+    from moldable.text_files import FolderLock
 
 
 def tradeoff(
@@ -66,8 +67,11 @@ def tradeoff(
     system, n = any_workload(speedup, load, regime, servers, workload)
     system = with_size(system, size)
     asked = _prices(prices)
-    drawn = out is not None and _make_ready(out)
-    with output.status_line() as progress:
+    with ExitStack() as held:
+        if out is not None:
+            held.enter_context(_make_ready(out))
+        drawn = out is not None and _can_draw(out)
+        progress = held.enter_context(output.status_line())
         answer = families(
             system,
             n,
@@ -77,6 +81,8 @@ def tradeoff(
             threads=threads,
             progress=progress,
         )
+        if out is not None:  # before anything is printed: a closed pipe ends the command
+            _write(answer, out, drawn=drawn)
     for warning in answer.warnings:
         output.note(warning)
     if json:
@@ -87,8 +93,6 @@ def tradeoff(
 
         show_tradeoff(output.console(), answer)
         show_tradeoff_chart(output.console(narrowest=0), answer)
-    if out is not None:
-        _write(answer, out, drawn=drawn)
 
 
 def _prices(text: str) -> list[float]:
@@ -106,18 +110,16 @@ def _prices(text: str) -> list[float]:
     return sorted(set(found))
 
 
-def _make_ready(folder: Path) -> bool:
-    """Find out before minutes of work whether its results can be kept; return whether drawn."""
+def _make_ready(folder: Path) -> FolderLock:
+    """Find out before minutes of work whether its results can be kept."""
+    from moldable.text_files import FolderLock
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"--out {folder} cannot be made or written to: {reason}; choose another"
-        ) from None
-    return _can_draw(folder)
+        raise InputError(f"--out {folder} cannot be made: {reason}; choose another") from None
+    return FolderLock(folder)
 
 
 def _can_draw(folder: Path) -> bool:
@@ -138,9 +140,9 @@ def _write(answer: Families, folder: Path, *, drawn: bool) -> None:
     from moldable.text_files import write_whole
 
     text = writer.dumps(answer.to_dict(), indent=1, allow_nan=False)
-    write_whole(folder / "tradeoff.json", text.encode(), "--out")
-    if not drawn:
-        return
-    figure = tradeoff_figure(answer)
-    for kind in ("svg", "png"):
-        write_whole(folder / f"tradeoff.{kind}", rendered(figure, kind), "--out")
+    files = {"tradeoff.json": text.encode()}
+    if drawn:
+        figure = tradeoff_figure(answer)
+        files |= {f"tradeoff.{kind}": rendered(figure, kind) for kind in ("svg", "png")}
+    for name, content in files.items():
+        write_whole(folder / name, content, "--out")

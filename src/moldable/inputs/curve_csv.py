@@ -7,13 +7,17 @@ empty or start with `#` are passed over.
 from __future__ import annotations
 
 import csv
+import io
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from moldable.checks import LARGEST, SMALLEST, whole
 from moldable.errors import InputError, SpeedUpError
 from moldable.speedup import SpeedUp
-from moldable.text_files import read_text
+from moldable.text_files import quoted, read_text
 
+MOST_BYTES: Final = 4 * 2**20
 HEADERS = (["width", "time"], ["width", "speedup"])
 
 
@@ -21,36 +25,34 @@ def read_curve(path: Path | str) -> SpeedUp:
     """Read a curve, with the file and line in every complaint."""
     path = Path(path)
     rows = _rows(path)
-    if not rows:
+    line, header = next(rows, (0, []))
+    if not header:
         raise InputError(f"{path}: the file is empty; start it with a line width,time")
-    line, header = rows[0]
     columns = [cell.lower() for cell in header]
     if columns not in HEADERS:
         raise InputError(
-            f"{path}, line {line}: the columns are {','.join(header)!r}; "
-            f"they must be width,time or width,speedup"
+            f"{path}, line {line}: this is not a header of a curve; the columns must be width,time "
+            f"or width,speedup"
         )
-    pairs = [_pair(path, line, cells, columns[1]) for line, cells in rows[1:]]
+    pairs = ((line, *_pair(path, line, cells, columns[1])) for line, cells in rows)
     try:
         if columns[1] == "time":
-            return SpeedUp.from_times(pairs)
-        _refuse_repeats(path, rows[1:], pairs)
-        return SpeedUp(dict(pairs))
+            return SpeedUp.from_times((width, time) for _, width, time in pairs)
+        return SpeedUp(_without_repeats(path, pairs))
     except SpeedUpError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    reader = csv.reader(read_text(path).split("\n"), strict=True)
-    rows: list[tuple[int, list[str]]] = []
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Return the lines that hold something, one at a time: lists of all would take gigabytes."""
+    reader = csv.reader(io.StringIO(read_text(path, MOST_BYTES)), strict=True)
     try:
         for cells in reader:
             stripped = [cell.strip() for cell in cells]
             if any(stripped) and not stripped[0].startswith("#"):
-                rows.append((reader.line_num, stripped))
+                yield reader.line_num, stripped
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}") from None
-    return rows
 
 
 def _pair(path: Path, line: int, cells: list[str], value_name: str) -> tuple[int, float]:
@@ -61,28 +63,28 @@ def _pair(path: Path, line: int, cells: list[str], value_name: str) -> tuple[int
         width = int(cells[0])
     except ValueError:
         raise InputError(
-            f"{where}: width {cells[0]!r} is not a whole number; write width,{value_name}"
+            f"{where}: width{quoted(cells[0])} is not a whole number; write width,{value_name}"
         ) from None
     whole(width, f"{where}: width", InputError)
     try:
         value = float(cells[1])
     except ValueError:
         raise InputError(
-            f"{where}: {value_name} {cells[1]!r} is not a number; write width,{value_name}"
+            f"{where}: {value_name}{quoted(cells[1])} is not a number; write width,{value_name}"
         ) from None
     if not SMALLEST <= value <= LARGEST:
         raise InputError(f"{where}: {value_name} {cells[1]} must be finite and above 0; correct it")
     return width, value
 
 
-def _refuse_repeats(
-    path: Path, rows: list[tuple[int, list[str]]], pairs: list[tuple[int, float]]
-) -> None:
-    seen: dict[int, int] = {}
-    for (line, _), (width, _) in zip(rows, pairs, strict=True):
-        if width in seen:
+def _without_repeats(path: Path, pairs: Iterable[tuple[int, int, float]]) -> dict[int, float]:
+    lines: dict[int, int] = {}
+    curve: dict[int, float] = {}
+    for line, width, speedup in pairs:
+        if width in lines:
             raise InputError(
-                f"{path}, line {line}: width {width} stands already in line {seen[width]}; keep "
+                f"{path}, line {line}: width {width} stands already in line {lines[width]}; keep "
                 f"one, or give run times (width,time), which are averaged"
             )
-        seen[width] = line
+        lines[width], curve[width] = line, speedup
+    return curve

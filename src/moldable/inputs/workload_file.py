@@ -29,6 +29,21 @@ FILE_KEYS: Final = ("servers", "sharing", "class")
 CLASS_KEYS: Final = ("name", "arrival_rate", "mean_size", "weight", "size", "speedup")
 REQUIRED: Final = ("arrival_rate", "speedup")
 
+MOST_BYTES: Final = 2**20
+MOST_PARTS: Final = 4
+LONGEST_WORD: Final = 1000
+_STRING_OR_COMMENT: Final = re.compile(
+    # Every alternative matches whatever follows its first character, so the scan is linear.
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5})?'
+    r"|'''(?:[^']|'(?!''))*+(?:'{3,5})?"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#[^\n]*",
+    re.DOTALL,
+)
+_RUN: Final = re.compile(r"[\w\-. \t]+")
+"""What may be a dotted key or a number, once strings are replaced by one letter."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -47,11 +62,8 @@ class WorkloadFile:
 def read_workload(path: Path | str) -> WorkloadFile:
     """Read a workload file."""
     path = Path(path)
-    text = read_text(path)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from None
+    text = read_text(path, MOST_BYTES)
+    data = _parsed(path, text)
     source = _Source(path, text)
     source.refuse_unknown(data, FILE_KEYS, None)
     tables = data.get("class", [])
@@ -66,6 +78,25 @@ def read_workload(path: Path | str) -> WorkloadFile:
         faulty = "sharing" if "sharing=" in str(error) else None
         raise source.error(str(error), None, faulty) from None
     return WorkloadFile(workload, _servers(source, data))
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    # tomllib needs memory that grows with the square of a key's parts, and makes integers of any
+    # length, which Python refuses to print.
+    for run in _RUN.findall(_STRING_OR_COMMENT.sub("s", text)):
+        if run.count(".") >= MOST_PARTS or len(run.strip()) > LONGEST_WORD:
+            raise InputError(
+                f"{path} has a key of more than {MOST_PARTS} parts, or a key or number of more "
+                f"than {LONGEST_WORD} characters; no workload needs them: leave it out"
+            )
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise InputError(
+            f"{path} nests brackets too deeply; a workload needs three levels: correct it"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def refuse_without_matplotlib() -> None:
     """Say so before any work if figures could not be drawn after it."""
     try:
         import matplotlib  # noqa: F401, ICN001
-    except ModuleNotFoundError:
+    except ImportError:
         raise InputError("figures need matplotlib; install it: pip install matplotlib") from None
 
 

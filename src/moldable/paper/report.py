@@ -18,6 +18,7 @@ from moldable.paper.catalogue import ALL, experiments
 from moldable.paper.experiment import Experiment, Results, Scale
 from moldable.paper.reproduction import results_of
 from moldable.paper.run_folder import RunFolder
+from moldable.text_files import read_bytes, write_whole
 
 _SUMMARY: Final = """\
 # Reproduction of the paper
@@ -56,7 +57,8 @@ def write_report(folder: RunFolder, target: Path) -> None:
         for drawing in experiment.drawings(found[experiment.name]):
             for kind in ("png", "svg"):
                 name = f"{drawing.name}.{kind}"
-                shutil.copyfile(folder.path / "figures" / name, pages / "figures" / name)
+                figure = read_bytes(folder.path / "figures" / name)
+                write_whole(pages / "figures" / name, figure, "report")
     overview = _OVERVIEW.format(**folder.manifest["parameters"])
     _write(pages / "index.md", _listed(overview, chosen, found, ""))
     summary = _listed(_summary(folder), chosen, found, f"{WHERE.as_posix()}/")
@@ -107,7 +109,7 @@ def _write(path: Path, text: str) -> None:
     """Write a page; the star of D* and greedy(p*) must not be taken for emphasis."""
     parts = text.split(FENCE)
     parts[::2] = [re.sub(r"\b([A-Za-z])\*(?!\*)", r"\1\\*", prose) for prose in parts[::2]]
-    path.write_text(FENCE.join(parts), encoding="utf-8")
+    write_whole(path, FENCE.join(parts).encode(), "report")
 
 
 def _refuse_unfinished(folder: RunFolder, chosen: list[Experiment], scale: Scale) -> None:

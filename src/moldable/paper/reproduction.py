@@ -8,7 +8,6 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from moldable.paper.drawing import refuse_without_matplotlib
 from moldable.paper.experiment import Cell, Effort, Experiment, Results, Scale
 from moldable.paper.run_folder import RunFolder
 
@@ -36,7 +35,6 @@ def reproduce(
         executor: where simulations run instead of on threads.
         progress: called with (finished, planned) cells.
     """
-    refuse_without_matplotlib()
     work = {e.name: e.cells(scale) for e in experiments}
     steps = _Steps(len({cell.key for cells in work.values() for cell in cells}), progress)
     found = {}

@@ -9,100 +9,123 @@
     DIR/timings.json          seconds and arrivals of each cell: the only file that differs from
                               run to run
 
-Every file is written under another name and then renamed, so a file that is there is whole.
+Every file is written atomically, so a file that is there is complete. A run holds a lock on its
+folder, so that no other run can write there at the same time.
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
-import json
-import os
-import platform
 import shutil
 from collections.abc import Mapping
-from importlib.metadata import version
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, Self, final
 
 from moldable.errors import ResultsError
 from moldable.paper.drawing import render
 from moldable.paper.experiment import Drawing, Experiment, Result, Results, Row
+from moldable.paper.manifest import (
+    MANIFEST,
+    Parameters,
+    differences,
+    fresh_manifest,
+    in_words,
+    machine,
+    read_json,
+    read_manifest,
+    refuse_edited,
+    to_json,
+)
+from moldable.text_files import LOCK, UNFINISHED, FolderLock, replace_file
 
-MANIFEST: Final = "manifest.json"
 TIMINGS: Final = "timings.json"
 OWN: Final = (MANIFEST, TIMINGS, "cells", "results", "figures")
-UNFINISHED: Final = ".unfinished"
-PACKAGES: Final = ("moldable", "numpy", "scipy", "numba", "matplotlib")
-
-Parameters = Mapping[str, str | int]
 
 
 @final
 class RunFolder:
     """The results of one reproduction.
 
-    Use `create` for a new run, `resume` for one that was stopped, `read` for a finished one.
+    Use `create` for a new run, `resume` for one that was stopped, `read` for a finished one. The
+    first two lock the folder against other writers until `close`, or the end of a `with` block.
 
     Attributes:
         path: where it is.
         manifest: what is written in `manifest.json`.
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+    def __init__(
+        self, path: Path, manifest: dict[str, Any], lock: FolderLock | None = None
+    ) -> None:
         self.path, self.manifest = path, manifest
         self._timings: dict[str, Any] = {}
+        self._lock = lock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let other runs write to the folder."""
+        if self._lock is not None:
+            self._lock.close()
 
     @classmethod
     def create(cls, path: Path, parameters: Parameters, *, overwrite: bool = False) -> RunFolder:
         """Begin a run; a folder that holds another run's results must be given up explicitly."""
-        if (path / MANIFEST).exists():
-            begun = _manifest(path)  # refuses another program's folder, whatever was asked for
-            if not overwrite and next((path / "cells").rglob("*.json"), None) is not None:
-                raise ResultsError(
-                    f"{path} holds the results of a run ({_in_words(begun)}); add "
-                    f"--resume to go on with it, --overwrite to give it up, or choose another --out"
-                )
-            _clear(path)
-        elif _foreign(path):
-            raise ResultsError(
-                f"{path} holds other files, such as {_foreign(path)}; results need a folder of "
-                f"their own: choose another --out"
-            )
-        folder = cls(path, _fresh_manifest(parameters))
-        folder.write(MANIFEST, _json(folder.manifest))
+        manifest = fresh_manifest(parameters)
+        with ExitStack() as held:
+            folder = cls(path, manifest, held.enter_context(_locked(path)))
+            if _begun(path):
+                if not overwrite and next((path / "cells").rglob("*.json"), None) is not None:
+                    raise ResultsError(
+                        f"{path} holds the results of a run ({in_words(read_manifest(path))}); add "
+                        f"--resume to go on with it, --overwrite to give it up, or choose another "
+                        f"--out"
+                    )
+                _clear(path)
+            folder.write(MANIFEST, to_json(manifest))
+            held.pop_all()
         return folder
 
     @classmethod
     def resume(cls, path: Path, parameters: Parameters) -> RunFolder:
         """Go on with a stopped run; begin one where there is none."""
-        if not (path / MANIFEST).exists():
+        if not _begun(path):
             return cls.create(path, parameters)
-        folder = cls.read(path)
-        differences = _differences(folder.manifest, _fresh_manifest(parameters))
-        if differences:
-            raise ResultsError(
-                f"{path} was begun with {'; '.join(differences)}: mixed results would mean "
-                f"nothing; resume with what it was begun with, or choose another --out"
-            )
-        for left in path.rglob(f"*{UNFINISHED}"):
-            left.unlink(missing_ok=True)
-        if _machine() not in folder.manifest["machines"]:
-            folder.manifest["machines"].append(_machine())
-            folder.write(MANIFEST, _json(folder.manifest))
+        now = fresh_manifest(parameters)
+        with ExitStack() as held:
+            lock = held.enter_context(_locked(path))
+            folder = cls.read(path, lock)
+            differing = differences(folder.manifest, now)
+            if differing:
+                raise ResultsError(
+                    f"{path} was begun with {'; '.join(differing)}: mixed results would mean "
+                    f"nothing; resume with what it was begun with, or choose another --out"
+                )
+            for left in path.rglob(f"*{UNFINISHED}"):
+                left.unlink(missing_ok=True)
+            if machine() not in folder.manifest["machines"]:
+                folder.manifest["machines"].append(machine())
+                folder.write(MANIFEST, to_json(folder.manifest))
+            held.pop_all()
         return folder
 
     @classmethod
-    def read(cls, path: Path) -> RunFolder:
-        """Open the folder of a run as it is."""
-        if not (path / MANIFEST).exists():
+    def read(cls, path: Path, lock: FolderLock | None = None) -> RunFolder:
+        """Open the folder of a run as it is; without a lock, to read only."""
+        if not _begun(path):
             raise ResultsError(
                 f"{path} holds no results; make some with: moldable reproduce --out {path}"
             )
-        folder = cls(path, _manifest(path))
+        folder = cls(path, read_manifest(path), lock)
+        refuse_edited(path, folder.manifest)
         if (path / TIMINGS).exists():
-            folder._timings = _read_json(path / TIMINGS)
+            folder._timings = _read_timings(path / TIMINGS)
         return folder
 
     @property
@@ -116,13 +139,13 @@ class RunFolder:
 
     def keep(self, key: str, result: Result, *, seconds: float, arrivals: int) -> None:
         """Keep what a cell found, and how long that took."""
-        self.write(f"cells/{key}.json", _json(result))
+        self.write(f"cells/{key}.json", to_json(result))
         self._timings[key] = {"seconds": round(seconds, 3), "arrivals": arrivals}
-        self.write(TIMINGS, _json(self._timings))
+        self.write(TIMINGS, to_json(self._timings))
 
     def load(self, key: str) -> Result:
         """Read what a cell found."""
-        return _read_json(self._cell(key))
+        return read_json(self._cell(key))
 
     def publish(self, experiment: Experiment, results: Results) -> None:
         """Write an experiment's tables and figures, and all of its results in one file."""
@@ -138,7 +161,7 @@ class RunFolder:
             "tables": {name: list(map(dict, rows)) for name, rows in tables.items()},
             "cells": dict(results.cells),
         }
-        self.write(f"results/{experiment.name}.json", _json(summary))
+        self.write(f"results/{experiment.name}.json", to_json(summary))
 
     def draw(self, drawings: list[Drawing]) -> None:
         """Write figures, each as PNG and SVG."""
@@ -149,14 +172,9 @@ class RunFolder:
     def write(self, name: str, content: bytes) -> None:
         """Write a file whole or not at all."""
         target = self.path / name
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                unfinished.write_bytes(content)
-                unfinished.replace(target)
-            finally:
-                unfinished.unlink(missing_ok=True)
+            replace_file(target, content)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise ResultsError(f"{target} cannot be written: {reason}; {self._advice}") from None
@@ -175,66 +193,39 @@ class RunFolder:
         return self.path / "cells" / f"{key}.json"
 
 
-def _fresh_manifest(parameters: Parameters) -> dict[str, Any]:
-    return {
-        "parameters": dict(parameters),
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version(package) for package in PACKAGES},
-            "source": _source(),
-        },
-        "machines": [_machine()],
-    }
-
-
-def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_processor()}"
-
-
-def _processor() -> str:
-    """Return the processor's name, where the system tells it."""
+def _begun(path: Path) -> bool:
+    """Tell whether a run was begun in a folder."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        return (path / MANIFEST).exists()
     except OSError:
-        lines = []
-    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    name = named[0] if named else platform.processor()
-    return f" ({name})" if name else ""
+        return False  # what is wrong is said where the folder is made
 
 
-def _source() -> str:
-    """Return a fingerprint of the package: cells of one run must come from one code."""
-    home = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256()
-    for file in sorted(home.rglob("*.py")):
-        digest.update(file.relative_to(home).as_posix().encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
+def _read_timings(path: Path) -> dict[str, Any]:
+    timings = read_json(path)
+    for timing in timings.values():
+        if not isinstance(timing, dict) or not all(
+            isinstance(timing.get(what), int | float) for what in ("seconds", "arrivals")
+        ):
+            raise ResultsError(f"{path} is damaged: a cell has no time; delete it and resume")
+    return timings
 
 
-def _manifest(path: Path) -> dict[str, Any]:
-    manifest = _read_json(path / MANIFEST)
-    if not all(isinstance(manifest.get(k), dict) for k in ("parameters", "versions")):
+def _locked(path: Path) -> FolderLock:
+    """Make the folder and lock it; one that is not a run's is left as it is."""
+    if _begun(path):
+        read_manifest(path)
+    elif foreign := _foreign(path):
         raise ResultsError(
-            f"{path / MANIFEST} was not written by moldable reproduce: it has no parameters and "
-            f"versions; choose another --out"
+            f"{path} holds other files, such as {foreign}; results need a folder of their own: "
+            f"choose another --out"
         )
-    return manifest
-
-
-def _differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{name} {begun[part].get(name)}, not {now[part].get(name)}"
-        for part in ("parameters", "versions")
-        for name in dict.fromkeys([*begun[part], *now[part]])
-        # Runs from before fingerprints were kept have none to compare.
-        if begun[part].get(name) != now[part].get(name)
-        and not (name == "source" and name not in begun[part])
-    ]
-
-
-def _in_words(manifest: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in manifest["parameters"].items())
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ResultsError(f"{path} cannot be made: {reason}; choose another --out") from None
+    return FolderLock(path)
 
 
 def _foreign(path: Path) -> str | None:
@@ -246,7 +237,7 @@ def _foreign(path: Path) -> str | None:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ResultsError(f"{path} cannot be used: {reason}; choose another --out") from None
-    return next((name for name in names if not name.endswith(UNFINISHED)), None)
+    return next((n for n in names if n != LOCK and not n.endswith(UNFINISHED)), None)
 
 
 def _clear(path: Path) -> None:
@@ -261,24 +252,6 @@ def _clear(path: Path) -> None:
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise ResultsError(f"{entry} cannot be removed: {reason}; remove it by hand") from None
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ResultsError(f"{path} cannot be read: {reason}; check the folder") from None
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
-        raise ResultsError(f"{path} is damaged: it is not a JSON object; delete it and resume")
-    return content
-
-
-def _json(content: Mapping[str, Any]) -> bytes:
-    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
-    return f"{text}\n".encode()
 
 
 def _csv(rows: list[Row]) -> bytes:

@@ -7,10 +7,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from moldable.errors import PolicyError, nearest, shortened
+from moldable.errors import PolicyError, nearest, shortened, shown
 from moldable.workload import JobClass, Workload
 
 T = TypeVar("T")
+
+
+def classes_of(entries: Mapping[str, T], policy: str) -> Mapping[str, T]:
+    """Return what a policy holds for its classes, or refuse what is not a mapping of names."""
+    if not isinstance(entries, Mapping):
+        raise PolicyError(
+            f"{policy}: {shown(entries)} is not a mapping; write {{'name of class': ...}}"
+        )
+    return entries
 
 
 def entry_of(job_class: JobClass, entries: Mapping[str, T], policy: str, what: str) -> T:

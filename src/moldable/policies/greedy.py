@@ -12,8 +12,13 @@ from typing import final
 
 from moldable.checks import number, whole
 from moldable.errors import PolicyError
-from moldable.policies.class_entries import entry_of, refuse_other_classes, refuse_unknown_width
-from moldable.policies.policy_table import Policy, PolicyTable
+from moldable.policies.class_entries import (
+    classes_of,
+    entry_of,
+    refuse_other_classes,
+    refuse_unknown_width,
+)
+from moldable.policies.policy_table import Policy, PolicyTable, refuse_bad_wishes
 from moldable.reservation import reserve
 from moldable.workload import JobClass, Workload
 
@@ -31,12 +36,13 @@ class GreedyP(Policy):
     shares: Mapping[str, Mapping[int, float]]
     label: str = "greedy(p)"
 
+    def __post_init__(self) -> None:
+        for name, wishes in classes_of(self.shares, self.label).items():
+            refuse_bad_wishes(f"{self.label}, class {name!r}", wishes)
+
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
         """Draw blindly; the grant shrinks to what is idle."""
-        shares = entry_of(job_class, self.shares, self.name, "shares")
-        if not shares:
-            raise PolicyError(f"{self.name} has no width for class {job_class.name!r}; name one")
-        return shares
+        return entry_of(job_class, self.shares, self.name, "shares")
 
     def reach(self, job_class: JobClass, servers: int) -> int:
         """From the widest wish on, every wish is granted."""

@@ -26,7 +26,7 @@ from typing import Any, Final
 from moldable.errors import InputError, MoldableError, PolicyError, nearest
 from moldable.policies.fixed_width import FixedWidth
 from moldable.policies.greedy import Greedy, GreedyP
-from moldable.policies.policy_table import Policy, refuse_bad_wishes
+from moldable.policies.policy_table import Policy
 from moldable.policies.price import PricePolicy
 from moldable.policies.prices import (
     ExponentialPrice,
@@ -166,8 +166,6 @@ def _tables(data: Data, row: str) -> dict[str, dict[int, Any]]:
 
 def _read_greedy_p(data: Data) -> GreedyP:
     shares = _tables(data, '{"width": share, ...}')
-    for name, wishes in shares.items():
-        refuse_bad_wishes(f"class {name!r}", wishes)
     label = data.get("label", GreedyP.label)
     if not isinstance(label, str):
         raise InputError(f'"label" is {label!r}; it must be text, the name in reports')

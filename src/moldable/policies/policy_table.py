@@ -16,7 +16,7 @@ from typing import Final, final
 import numpy as np
 
 from moldable.checks import number, whole
-from moldable.errors import PolicyError
+from moldable.errors import PolicyError, shown
 from moldable.hull import Floats, Ints
 from moldable.policies.class_entries import refuse_unknown_width
 from moldable.speedup import SpeedUp
@@ -24,6 +24,8 @@ from moldable.workload import JobClass, Workload
 
 LARGEST_TABLE: Final = 200_000
 """Rows beyond which a policy must say where its decisions stop changing."""
+MOST_CELLS: Final = 30_000_000
+"""Probabilities in the tables of a policy: 240 MB, of which evaluators keep some copies."""
 ROUNDING: Final = 1e-9
 """How far a sum of probabilities may be from what it should be."""
 
@@ -101,10 +103,22 @@ def grantable(speedup: SpeedUp, most: int) -> Ints:
     return granted
 
 
+def refuse_large_table(policy: str, rows: int, columns: int) -> None:
+    """Refuse a table that would not fit into memory, before it is made."""
+    if rows * columns > MOST_CELLS:
+        raise PolicyError(
+            f"policy {policy} needs a table of {rows:,} idle counts x {columns:,} widths, "
+            f"{8e-9 * rows * columns:.1f} GB; at most {8e-9 * MOST_CELLS:g} GB are kept: leave out "
+            f"widths that no job needs, 1=1,2=1.9,4=3.6 for example"
+        )
+
+
 def refuse_bad_wishes(where: str, wishes: Mapping[int, float]) -> None:
     """Refuse what is not a choice among widths; `where` begins the complaint."""
     if not isinstance(wishes, Mapping):
-        raise PolicyError(f"{where}: {wishes!r} is no choice; write {{width: probability, ...}}")
+        raise PolicyError(
+            f"{where}: {shown(wishes)} is no choice; write {{width: probability, ...}}"
+        )
     for width, probability in wishes.items():
         whole(width, f"{where}: width", PolicyError)
         share = number(probability, f"{where}: the probability of width {width}", PolicyError)
@@ -121,6 +135,7 @@ def refuse_bad_wishes(where: str, wishes: Mapping[int, float]) -> None:
 def _tabulate_class(policy: Policy, job_class: JobClass, servers: int) -> Floats:
     reach = _reach(policy, job_class, servers)
     speedup = job_class.speedup
+    refuse_large_table(policy.name, reach + 1, len(speedup))
     granted = grantable(speedup, reach)
     table = np.zeros((reach + 1, len(speedup)))
     for idle in range(reach + 1):

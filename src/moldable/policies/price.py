@@ -36,7 +36,12 @@ from moldable.assumptions import ROUNDING
 from moldable.checks import whole
 from moldable.errors import PolicyError, nearest
 from moldable.hull import Floats, Ints, Mask
-from moldable.policies.policy_table import LARGEST_TABLE, Policy, PolicyTable
+from moldable.policies.policy_table import (
+    LARGEST_TABLE,
+    Policy,
+    PolicyTable,
+    refuse_large_table,
+)
 from moldable.policies.prices import (
     ExponentialPrice,
     LongTailPrice,
@@ -150,6 +155,8 @@ class PricePolicy(Policy):
                 f"policy {self.name} would need {rows} rows for class {job_class.name!r}, more "
                 f"than {LARGEST_TABLE}: the price falls too slowly; make it fall faster"
             )
+        # It is also the work that finding the cheapest widths takes.
+        refuse_large_table(self.name, rows, len(job_class.speedup))
         granted = np.empty(rows, dtype=np.int64)
         most = min(int(job_class.speedup.widths[-1]), rows)
         step = max(1, AT_ONCE // most)

@@ -13,7 +13,12 @@ from typing import final
 
 from moldable.checks import whole
 from moldable.errors import PolicyError, shortened
-from moldable.policies.class_entries import entry_of, refuse_other_classes, refuse_unknown_width
+from moldable.policies.class_entries import (
+    classes_of,
+    entry_of,
+    refuse_other_classes,
+    refuse_unknown_width,
+)
 from moldable.policies.policy_table import Policy, PolicyTable
 from moldable.workload import JobClass, Workload
 
@@ -33,7 +38,7 @@ class Rigid(Policy):
     def __post_init__(self) -> None:
         widths = {
             name: whole(width, f"rigid: class {name!r}: width", PolicyError)
-            for name, width in self.widths.items()
+            for name, width in classes_of(self.widths, "rigid").items()
         }
         object.__setattr__(self, "widths", widths)
 

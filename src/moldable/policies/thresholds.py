@@ -15,7 +15,12 @@ from typing import final
 
 from moldable.checks import whole
 from moldable.errors import PolicyError
-from moldable.policies.class_entries import entry_of, refuse_other_classes, refuse_unknown_width
+from moldable.policies.class_entries import (
+    classes_of,
+    entry_of,
+    refuse_other_classes,
+    refuse_unknown_width,
+)
 from moldable.policies.policy_table import Policy, PolicyTable
 from moldable.workload import JobClass, Workload
 
@@ -34,7 +39,10 @@ class Thresholds(Policy):
     tables: Mapping[str, Mapping[int, int]]
 
     def __post_init__(self) -> None:
-        tables = {name: _checked(name, table) for name, table in self.tables.items()}
+        tables = {
+            name: _checked(name, table)
+            for name, table in classes_of(self.tables, "thresholds").items()
+        }
         object.__setattr__(self, "tables", tables)
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:

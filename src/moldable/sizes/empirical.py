@@ -7,6 +7,7 @@ of one column, with the optional header `size`; `#` starts a comment.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike
 from moldable.errors import InputError, SizeLawError
 from moldable.hull import Floats
 from moldable.sizes.law import SizeLaw, size_biased
-from moldable.text_files import read_text
+from moldable.text_files import quoted, read_text
 
 
 @final
@@ -112,27 +113,27 @@ def _measured(sizes: Iterable[float] | Floats) -> Floats:
 
 
 def _read_sizes(path: Path) -> list[float]:
-    text = read_text(path)
-    lines = ((n, line.partition("#")[0].strip()) for n, line in enumerate(text.splitlines(), 1))
-    rows = [(n, content) for n, content in lines if content]
-    if rows and rows[0][1].strip('"').lower() == "size":
-        del rows[0]
-    if not rows:
+    lines = enumerate(io.StringIO(read_text(path)), start=1)
+    rows = ((n, content) for n, line in lines if (content := line.partition("#")[0].strip()))
+    line, first = next(rows, (0, ""))
+    sizes = [] if not line or first.strip('"').lower() == "size" else [_size(path, line, first)]
+    sizes += [_size(path, line, content) for line, content in rows]
+    if not sizes:
         raise InputError(f"{path}: there is no size in the file; write one on each line")
-    return [_size(path, line, content) for line, content in rows]
+    return sizes
 
 
 def _size(path: Path, line: int, content: str) -> float:
     if "," in content or ";" in content:
         raise InputError(
-            f"{path}, line {line}: {content!r} has several columns; keep only the sizes"
+            f"{path}, line {line}: several columns{quoted(content)}; keep only the sizes"
         )
     try:
         size = float(content)
     except ValueError:
         raise InputError(
-            f"{path}, line {line}: {content!r} is not a number; write one size on each line, under "
-            f"an optional header size"
+            f"{path}, line {line}: the size{quoted(content)} is not a number; write one size on "
+            f"each line, under an optional header size"
         ) from None
     if not 0.0 < size < float("inf"):
         raise InputError(

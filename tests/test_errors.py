@@ -1,0 +1,43 @@
+"""Messages: cut where they are long, and harmless to a terminal."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from moldable import MoldableError, SpeedUp, Workload
+from moldable.errors import LONGEST, InputError, printable, shown
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end():
+    value = "x" * 10**6
+    message = str(InputError(f"file, line 3: {value} is too long; make it shorter"))
+    assert len(message) <= LONGEST
+    assert message.startswith("file, line 3: xxx")
+    assert message.endswith("xxx is too long; make it shorter")
+    assert str(InputError(message)) == message
+
+
+def test_a_message_of_the_longest_length_is_kept():
+    assert str(InputError("x" * LONGEST)) == "x" * LONGEST
+
+
+def test_characters_that_a_terminal_obeys_are_escaped():
+    assert str(MoldableError("a\x1b[2J\x07\x9b\nb\u202e\ud800")) == (
+        r"a\x1b[2J\x07\x9b\nb\u202e\ud800"
+    )
+    assert printable("naïve größe 大 😀") == "naïve größe 大 😀"
+    assert printable(printable("\x1b")) == printable("\x1b")
+
+
+def test_errors_survive_being_sent_to_another_process():
+    error = pickle.loads(pickle.dumps(InputError("a\nb")))  # noqa: S301 - our own bytes
+    assert type(error) is InputError
+    assert str(error) == r"a\nb"
+
+
+def test_values_that_python_does_not_print_are_described():
+    assert shown([10**5000]) == "a list too long to show"
+    with pytest.raises(MoldableError, match="load=a list too long to show is not a number"):
+        Workload.single(SpeedUp([1]), [10**5000], 4)
