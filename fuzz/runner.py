@@ -1,0 +1,115 @@
+"""Feeds inputs to workers and watches over them."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from fuzz.case import Case
+from fuzz.corpus import ROOT
+from fuzz.verdict import Outcome
+
+LONGEST = 20.0
+"""Seconds that an input may take, without compiling; a heavy one after it was interrupted."""
+PATIENCE = 0.5
+"""Seconds after which a heavy input is interrupted."""
+LONGEST_START = 300.0
+
+
+class Worker:
+    """A worker process, started again when it dies."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
+
+    def run(self, case: Case) -> Outcome:
+        """Run an input and return what it did."""
+        if self._process is None:
+            self._start()
+        began = time.monotonic()
+        self._send(case)
+        allowance, interrupted, compiling = LONGEST, not case.heavy, None
+        while True:
+            now = time.monotonic()
+            spent = (now if compiling is None else compiling) - began
+            if compiling is None and not interrupted and spent > PATIENCE:
+                self._interrupt()
+                interrupted, allowance = True, PATIENCE + LONGEST
+            if spent > allowance:
+                self.stop()
+                what = "hang: not interrupted" if case.heavy else "hang"
+                return Outcome(None, seconds=spent, died=f"{what} after {LONGEST:g} s")
+            try:
+                event = self._events.get(timeout=0.05)
+            except queue.Empty:
+                continue
+            if event is None:
+                return self._died(spent)
+            if "compiling" in event:
+                if event["compiling"]:
+                    compiling = time.monotonic()
+                elif compiling is not None:
+                    began, compiling = began + time.monotonic() - compiling, None
+                continue
+            if event["tired"]:
+                self.stop()
+            return Outcome(**event["done"], seconds=time.monotonic() - began)
+
+    def stop(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _start(self) -> None:
+        self._events = queue.Queue()
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "fuzz.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # Ctrl-C is for the runner
+        )
+        threading.Thread(
+            target=_listen, args=(self._process, self._events), daemon=True
+        ).start()
+        deadline = time.monotonic() + LONGEST_START
+        while True:
+            event = self._events.get(timeout=max(deadline - time.monotonic(), 0.01))
+            if event is None:
+                raise RuntimeError("the worker does not start; run python -m fuzz.worker")
+            if "ready" in event:
+                return
+
+    def _send(self, case: Case) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(case.to_json().encode() + b"\n")
+            self._process.stdin.flush()
+
+    def _interrupt(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+
+    def _died(self, spent: float) -> Outcome:
+        code = None if self._process is None else self._process.wait()
+        self._process = None
+        return Outcome(None, seconds=spent, died=f"the process died with code {code}")
+
+
+def _listen(
+    process: subprocess.Popen[bytes], events: queue.Queue[dict[str, Any] | None]
+) -> None:
+    for line in process.stdout or ():
+        events.put(json.loads(line))
+    events.put(None)

@@ -1,0 +1,113 @@
+"""Runs many inputs, counts outcomes and saves failures."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzz.case import Case
+from fuzz.generate import generate
+from fuzz.runner import Worker
+from fuzz.verdict import CODES, Outcome, failure
+
+SAVED = 3
+"""Inputs saved for each cause."""
+
+
+@dataclass
+class Session:
+    """A run over many inputs.
+
+    Attributes:
+        seed: of the inputs.
+        folder: where failing inputs go.
+        outcomes: how many inputs were answered, refused, interrupted, or failed.
+        failures: how many inputs failed for each cause.
+        slowest: seconds and number of the slowest input.
+    """
+
+    seed: int
+    folder: Path
+    say: Callable[[str], None] = print
+    outcomes: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    slowest: tuple[float, int] = (0.0, -1)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, numbers: Iterator[int], workers: int, stop: Callable[[], bool]) -> None:
+        """Run inputs by their numbers until there are no more, or it is time to stop."""
+        ended = threading.Event()
+        with ThreadPoolExecutor(workers) as pool:
+            served = [
+                pool.submit(self._serve, numbers, lambda: ended.is_set() or stop())
+                for _ in range(workers)
+            ]
+            try:
+                for part in served:
+                    part.result()
+            finally:
+                ended.set()
+
+    def _serve(self, numbers: Iterator[int], stop: Callable[[], bool]) -> None:
+        worker = Worker()
+        try:
+            while not stop():
+                with self._lock:
+                    number = next(numbers, None)
+                if number is None:
+                    return
+                case = generate(self.seed, number)
+                self._count(number, case, worker.run(case))
+        finally:
+            worker.stop()
+
+    def _count(self, number: int, case: Case, outcome: Outcome) -> None:
+        cause = failure(case, outcome)
+        with self._lock:
+            self.slowest = max(self.slowest, (outcome.seconds, number))
+            if cause is None and outcome.code is not None:
+                self.outcomes[CODES[outcome.code]] += 1
+                return
+            self.outcomes["failed"] += 1
+            self.failures[cause or ""] += 1
+            if self.failures[cause or ""] <= SAVED:
+                self._save(number, case, outcome, cause or "")
+
+    def _save(self, number: int, case: Case, outcome: Outcome, cause: str) -> None:
+        home = self.folder / f"{self.seed}-{number}"
+        (home / "files").mkdir(parents=True, exist_ok=True)
+        (home / "case.json").write_text(case.to_json(), encoding="utf-8")
+        if case.call is not None:
+            (home / "call.py").write_text(case.script(), encoding="utf-8", errors="surrogatepass")
+        for name, content in case.files.items():
+            (home / "files" / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / "files" / name).write_bytes(content)
+        again = f"cd {home / 'files'} && {case.shell()}"
+        told = f"{cause}\n\n{again}\n\n{outcome.stderr}\n{outcome.stdout[:2000]}\n"
+        (home / "report.txt").write_text(told, encoding="utf-8", errors="replace")
+        self.say(f"input {number} ({case.kind}): {cause}\n  {again[:300]}")
+
+    def summary(self, began: float) -> str:
+        """Return the counts in words."""
+        counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.most_common())
+        seconds, number = self.slowest
+        total = sum(self.outcomes.values())
+        lines = [
+            f"{total} inputs in {time.monotonic() - began:.0f} s, seed {self.seed}: {counts}",
+            f"slowest: input {number}, {seconds:.1f} s",
+            *(f"  {count:5} x {cause}" for cause, count in self.failures.most_common()),
+        ]
+        if self.failures:
+            lines.append(f"saved with the commands that reproduce them in {self.folder}")
+        return "\n".join(lines)
+
+
+def numbers(first: int, count: int | None) -> Iterator[int]:
+    """Return the numbers of the inputs."""
+    return iter(range(first, first + count)) if count is not None else itertools.count(first)
