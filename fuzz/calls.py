@@ -132,7 +132,7 @@ class Writer:
         return ", ".join(parts) + ")"
 
     def evaluate(self) -> str:
-        method = self.any("'auto'", "'chain'", "'closed-form'", "'simulate'")
+        method = self.any(*["'auto'", "'chain'", "'closed-form'"] * 4, "'simulate'")
         request = f"method={method}, precision={self.any('0.3', '0.5')}, {self.request()}"
         if self.rng.random() < 0.6:
             return f"evaluate({self.system()}, {self.policy()}, {request})"

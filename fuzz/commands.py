@@ -93,8 +93,8 @@ def valid(rng: Rng, command: str) -> Draft:
     if command in (*EVALUATING, *COSTLY):
         draft.options |= {"--seed": str(rng.randrange(9)), "--threads": rng.choice("12")}
         draft.options["--precision"] = rng.choice(("0.3", "0.5"))
-        if rng.random() < 0.3 and command not in COSTLY:
-            use_size(rng, draft, rng.choice(LAWS))
+    if rng.random() < {"simulate": 0.4, "evaluate": 0.03}.get(command, 0.0):
+        use_size(rng, draft, rng.choice(LAWS))
     if command == "simulate":
         _simulate(rng, draft)
     if command in ("evaluate", "simulate") and rng.random() < 0.6:
@@ -146,8 +146,8 @@ def use_workload(rng: Rng, draft: Draft, content: bytes) -> None:
 
 
 def quick_command(rng: Rng) -> str:
-    """Choose a command; the costly ones rarely."""
-    return rng.choice((*["optimum"] * 6, *EVALUATING * 4, "bounds", rng.choice(COSTLY)))
+    """Choose a command that takes a workload; the costly ones rarely."""
+    return rng.choice((*["optimum"] * 6, *EVALUATING * 4, rng.choice(COSTLY)))
 
 
 def damaged_options(rng: Rng) -> Case:
@@ -197,8 +197,9 @@ def _nasty(rng: Rng, option: str) -> str:
 
 def damaged_workload(rng: Rng) -> Case:
     """Damage a workload file, or name what is no file in it."""
-    draft = valid(rng, quick_command(rng))
     content = damaged(rng, rng.choice(corpus.workloads()))
+    # Other laws than the exponential are simulated, until an interval is tight enough.
+    draft = valid(rng, quick_command(rng) if b"\nsize =" not in content else "simulate")
     if rng.random() < 0.1:
         path = rng.choice(PATHS).encode(errors="surrogateescape")
         key = rng.choice((b"size = ", b"speedup = ", b"speedup = { measured = "))
@@ -223,7 +224,7 @@ def damaged_curve(rng: Rng) -> Case:
 
 def damaged_sizes(rng: Rng) -> Case:
     """Damage a file of sizes."""
-    draft = valid(rng, rng.choice(("evaluate", "simulate", "simulate")))
+    draft = valid(rng, rng.choice(("evaluate", *["simulate"] * 20)))
     use_size(rng, draft, "sizes.csv")
     draft.files["sizes.csv"] = damaged(rng, rng.choice(corpus.SIZES))
     return draft.build("sizes")
