@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _replay(path: Path) -> int:
-    worker = Worker()
+    worker = Worker(warm=False)
     case = Case.from_json(path.read_bytes())
     outcome = worker.run(case)
     worker.stop()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-FIFO, FOLDER, LOOP = "fifo", "folder", "loop"
+SPECIAL = re.compile(r"\b(fifo|folder|loop|zero)(\.csv|\.json|\.toml)?\b")
+"""Names of entries that are not files: a FIFO, a folder, a circular link, and a link to a device."""
 PREAMBLE = """\
 import math
 from decimal import Decimal
@@ -34,7 +36,7 @@ class Case:
         arguments: of the command line, if it is a command.
         call: a Python expression over moldable's public names, if it is a call.
         files: contents by name, to be written to the working directory.
-        special: other entries of that directory by name: a FIFO, a folder or a circular link.
+        special: other entries of that directory by name, see SPECIAL.
         heavy: whether it may ask for hours of work. Such an input is interrupted after a while,
             and must then end soon.
     """
@@ -66,12 +68,12 @@ class Case:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         for name, what in self.special.items():
-            if what == FIFO:
+            if what == "fifo":
                 os.mkfifo(folder / name)
-            elif what == FOLDER:
+            elif what == "folder":
                 (folder / name).mkdir()
             else:
-                (folder / name).symlink_to(name)
+                (folder / name).symlink_to(name if what == "loop" else "/dev/zero")
 
     def script(self) -> str:
         """Return the Python program that makes the call."""

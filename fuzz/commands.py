@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 
 from fuzz import corpus
-from fuzz.case import FIFO, FOLDER, LOOP, Case
+from fuzz.case import SPECIAL, Case
 from fuzz.mutate import damaged, damaged_json, typo
 from fuzz.values import NUMBERS, PATHS, TEXTS
 
@@ -78,7 +78,7 @@ class Draft:
         # A command line holds no NUL: the operating system refuses it.
         words = tuple(word.replace("\0", "") for word in (self.command, *spoken, *self.words))
         text = " ".join(words) + str(self.files.get("workload.toml", b""))
-        special = {name: name for name in (FIFO, FOLDER, LOOP) if name in text}
+        special = {found[0]: found[1] for found in SPECIAL.finditer(text)}
         return Case(kind, words, files=self.files, special=special, heavy=self.heavy)
 
 

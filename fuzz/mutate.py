@@ -8,12 +8,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from fuzz.values import BYTES, NUL, NUMBERS, TEXTS
+from fuzz.values import BYTES, NUL, NUMBERS, PLAIN, TEXTS
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?")
 QUOTED = re.compile(r'"[^"\n]*"')
 NAME = re.compile(r"[A-Za-z_]\w+")
 MOST_BYTES = 2_000_000
+DEEP = "[" * 2000 + "]" * 2000
+DOTTED = b".".join([b"a"] * 20_000) + b" = 1"
 
 Rng = random.Random
 
@@ -102,15 +104,15 @@ def _delete_line(rng: Rng, lines: list[bytes]) -> None:
 
 
 def _repeat_line(rng: Rng, lines: list[bytes]) -> None:
-    lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
+    lines.insert(rng.randrange(len(lines) + 1), rng.choice((*lines, DOTTED)))
 
 
 MUTATIONS: tuple[Callable[[Rng, bytes], bytes], ...] = (
-    *[_replace(NUMBER, lambda rng, _: rng.choice(NUMBERS))] * 5,
+    *[_replace(NUMBER, lambda rng, _: rng.choice(rng.choice((NUMBERS, NUMBERS, PLAIN))))] * 6,
     *[_replace(QUOTED, lambda rng, _: '"' + odd_text(rng) + '"')] * 2,
     _replace(QUOTED, lambda rng, _: json.dumps(odd_text(rng))),
     _replace(QUOTED, lambda rng, _: rng.choice(NUMBERS)),
-    _replace(NUMBER, lambda rng, _: rng.choice(("[]", "{}", '"1"', "[1, 2]", "true", '{ a = 1 }'))),
+    _replace(NUMBER, lambda rng, _: rng.choice(("[]", '"1"', "[1, 2]", "true", "{ a = 1 }", DEEP))),
     _replace(NAME, typo),
     _replace(NAME, lambda rng, _: odd_text(rng)),
     _on_lines(_delete_line),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 from fuzz.case import Case
@@ -24,9 +25,15 @@ LONGEST_START = 300.0
 
 
 class Worker:
-    """A worker process, started again when it dies."""
+    """A worker process, started when needed and again when it has died.
 
-    def __init__(self) -> None:
+    Args:
+        longest: seconds that an input may take.
+        warm: whether it begins by loading what most inputs need.
+    """
+
+    def __init__(self, longest: float = LONGEST, *, warm: bool = True) -> None:
+        self._longest, self._options = longest, ["--warm"] if warm else []
         self._process: subprocess.Popen[bytes] | None = None
         self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
 
@@ -36,17 +43,17 @@ class Worker:
             self._start()
         began = time.monotonic()
         self._send(case)
-        allowance, interrupted, compiling = LONGEST, not case.heavy, None
+        allowance, interrupted, compiling = self._longest, not case.heavy, None
         while True:
             now = time.monotonic()
             spent = (now if compiling is None else compiling) - began
             if compiling is None and not interrupted and spent > PATIENCE:
                 self._interrupt()
-                interrupted, allowance = True, PATIENCE + LONGEST
+                interrupted, allowance = True, PATIENCE + self._longest
             if spent > allowance:
                 self.stop()
-                what = "hang: not interrupted" if case.heavy else "hang"
-                return Outcome(None, seconds=spent, died=f"{what} after {LONGEST:g} s")
+                what = "hang after an interrupt" if case.heavy else "hang"
+                return Outcome(None, seconds=spent, died=f"{what} ({case.kind})")
             try:
                 event = self._events.get(timeout=0.05)
             except queue.Empty:
@@ -65,16 +72,16 @@ class Worker:
 
     def stop(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            _close(process)
 
     def _start(self) -> None:
         self._events = queue.Queue()
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "fuzz.worker"],
+            [sys.executable, "-m", "fuzz.worker", *self._options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -102,14 +109,24 @@ class Worker:
             self._process.send_signal(signal.SIGINT)
 
     def _died(self, spent: float) -> Outcome:
-        code = None if self._process is None else self._process.wait()
-        self._process = None
+        process, self._process = self._process, None
+        code = None if process is None else _close(process)
         return Outcome(None, seconds=spent, died=f"the process died with code {code}")
+
+
+def _close(process: subprocess.Popen[bytes]) -> int:
+    """Wait for the end of a process and return its exit code."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    return process.wait()
 
 
 def _listen(
     process: subprocess.Popen[bytes], events: queue.Queue[dict[str, Any] | None]
 ) -> None:
-    for line in process.stdout or ():
-        events.put(json.loads(line))
+    if process.stdout is not None:
+        with process.stdout as lines:
+            for line in lines:
+                events.put(json.loads(line))
     events.put(None)

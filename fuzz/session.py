@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from fuzz.generate import generate
 from fuzz.runner import Worker
 from fuzz.verdict import CODES, Outcome, failure
 
+PROGRESS = 30.0
+"""Seconds between two lines of progress."""
 SAVED = 3
 """Inputs saved for each cause."""
 
@@ -38,32 +40,35 @@ class Session:
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, int] = (0.0, -1)
+    _ended: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, numbers: Iterator[int], workers: int, stop: Callable[[], bool]) -> None:
         """Run inputs by their numbers until there are no more, or it is time to stop."""
-        ended = threading.Event()
+        hands = [Worker() for _ in range(workers)]
         with ThreadPoolExecutor(workers) as pool:
-            served = [
-                pool.submit(self._serve, numbers, lambda: ended.is_set() or stop())
-                for _ in range(workers)
-            ]
+            working = [pool.submit(self._serve, hand, numbers, stop) for hand in hands]
             try:
-                for part in served:
-                    part.result()
+                while wait(working, PROGRESS).not_done:
+                    self.say(f"{sum(self.outcomes.values())} inputs, {self._counts()}")
             finally:
-                ended.set()
+                self._ended = True  # an interrupt, too, ends the inputs that are running
+                for hand in hands:
+                    hand.stop()
+            for part in working:
+                part.result()
 
-    def _serve(self, numbers: Iterator[int], stop: Callable[[], bool]) -> None:
-        worker = Worker()
+    def _serve(self, worker: Worker, numbers: Iterator[int], stop: Callable[[], bool]) -> None:
         try:
-            while not stop():
+            while not stop() and not self._ended:
                 with self._lock:
                     number = next(numbers, None)
                 if number is None:
                     return
                 case = generate(self.seed, number)
-                self._count(number, case, worker.run(case))
+                outcome = worker.run(case)
+                if not self._ended:
+                    self._count(number, case, outcome)
         finally:
             worker.stop()
 
@@ -85,21 +90,24 @@ class Session:
         (home / "case.json").write_text(case.to_json(), encoding="utf-8")
         if case.call is not None:
             (home / "call.py").write_text(case.script(), encoding="utf-8", errors="surrogatepass")
-        for name, content in case.files.items():
-            (home / "files" / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / "files" / name).write_bytes(content)
+        if not any((home / "files").iterdir()):
+            case.lay_out(home / "files")
         again = f"cd {home / 'files'} && {case.shell()}"
-        told = f"{cause}\n\n{again}\n\n{outcome.stderr}\n{outcome.stdout[:2000]}\n"
+        replay = f"python -m fuzz --replay {home / 'case.json'}"
+        printed = f"{outcome.stderr}\n{outcome.stdout[:2000]}"
+        told = f"{cause}\n\nUnder the same limits: {replay}\nBy hand: {again}\n\n{printed}\n"
         (home / "report.txt").write_text(told, encoding="utf-8", errors="replace")
-        self.say(f"input {number} ({case.kind}): {cause}\n  {again[:300]}")
+        self.say(f"input {number} ({case.kind}): {cause}\n  {replay}")
+
+    def _counts(self) -> str:
+        return ", ".join(f"{count} {name}" for name, count in self.outcomes.most_common())
 
     def summary(self, began: float) -> str:
         """Return the counts in words."""
-        counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.most_common())
         seconds, number = self.slowest
         total = sum(self.outcomes.values())
         lines = [
-            f"{total} inputs in {time.monotonic() - began:.0f} s, seed {self.seed}: {counts}",
+            f"{total} inputs in {time.monotonic() - began:.0f} s, seed {self.seed}: {self._counts()}",
             f"slowest: input {number}, {seconds:.1f} s",
             *(f"  {count:5} x {cause}" for cause, count in self.failures.most_common()),
         ]

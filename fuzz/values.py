@@ -14,6 +14,9 @@ NUMBERS: Final = (
     *("\uff11\uff12", "\u0663", "\u00bd", "\u00b2", "1\u00a0000", "true", "null", "None", ""),
     *(" 1", "1 ", "1\t", "1\n", "1;2", "1e3", "100000", "1000000", "1979-05-27", "07:32:00"),
 )
+PLAIN: Final = ("0.1", "0.3", "1.5", "3", "4", "7", "10", "30", "0.01", "1e-3", "2.5e0")
+"""Numbers that are valid in most places."""
+
 TEXTS: Final = (
     *("", " ", "\t", "\n", "\r\n", "\ufeff", "\u200b", "\u2028", "\u0085", "\u202egnol"),
     *("\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x9b31m", "\x08\x08\x08", "\x7f", "\x01"),
@@ -30,7 +33,7 @@ BYTES: Final = (b"\xff", b"\xfe\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x
 PATHS: Final = (
     *("missing", ".", "..", "/", "", "/dev/null", "/dev/zero", "/dev/random", "/dev/stdin"),
     *("/dev/full", "/etc/passwd", "/proc/self/environ", "/proc/self/mem", "/proc/self/fd/0"),
-    *("fifo", "folder", "loop", "a" * 300, "x/" * 3000, "\udcff", "~", "-", "//x", "x\ny"),
+    *("fifo", "fifo", "folder", "loop", "zero", "a" * 300, "x/" * 3000, "\udcff", "~", "-", "//x", "x\ny"),
 )
 
 ODD: Final = (

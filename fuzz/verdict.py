@@ -52,9 +52,9 @@ def failure(case: Case, outcome: Outcome) -> str | None:
 def _said(case: Case, outcome: Outcome) -> str | None:
     """Judge what was printed."""
     if outcome.length > LONGEST_MESSAGE:
-        return f"message of {outcome.length} bytes"
+        return f"message over {LONGEST_MESSAGE} bytes ({case.kind})"
     if case.call is None and (found := CONTROL.search(outcome.stdout + outcome.stderr)):
-        return f"control character {found[0]!r} printed"
+        return f"control character printed ({case.kind})"
     if outcome.code == 2 and not outcome.stderr.strip():
         return "refused without a message"
     if case.call is None and outcome.code == 0 and "--json" in case.arguments[1:]:
