@@ -67,17 +67,23 @@ class Writer:
             "None",
             "Poisson()",
             lambda: f"Renewal({self.size()})",
-            lambda: f"MarkovModulated({self.any('(1, 5)', '(0, 1)', '[1, 2]')}, "
-            f"{self.any('((0, 1), (1, 0))', '[[-1, 1], [2, -2]]', '((0, 1), (0, 0))')})",
-            lambda: f"ArrivalTimes({self.any('[0, 1, 2.5, 4]', '[0]', 'range(300)')}, "
-            f"{self.any('None', '[0, 0, 0, 0]', '[0]')})",
+            lambda: (
+                f"MarkovModulated({self.any('(1, 5)', '(0, 1)', '[1, 2]')}, "
+                f"{self.any('((0, 1), (1, 0))', '[[-1, 1], [2, -2]]', '((0, 1), (0, 0))')})"
+            ),
+            lambda: (
+                f"ArrivalTimes({self.any('[0, 1, 2.5, 4]', '[0]', 'range(300)')}, "
+                f"{self.any('None', '[0, 0, 0, 0]', '[0]')})"
+            ),
         )
 
     def workload(self) -> str:
         return self.any(
             lambda: f"Workload.single({self.curve()}, {self.number()}, {self.servers()})",
-            lambda: f"Workload(({self.job_class('a')}, {self.job_class('b')}), "
-            f"{self.any(repr('pool'), repr('reserved'))})",
+            lambda: (
+                f"Workload(({self.job_class('a')}, {self.job_class('b')}), "
+                f"{self.any(repr('pool'), repr('reserved'))})"
+            ),
             lambda: f"Workload(({self.job_class('jobs')},))",
         )
 
@@ -107,7 +113,9 @@ class Writer:
         )
 
     def per_class(self, *entries: str) -> str:
-        return self.any(lambda: f"{{k.name: {self.any(*entries)} for k in w.classes}}", "{'jobs': 1}")
+        return self.any(
+            lambda: f"{{k.name: {self.any(*entries)} for k in w.classes}}", "{'jobs': 1}"
+        )
 
     def system(self) -> str:
         return f"w := {self.workload()}, {self.servers()}"
@@ -125,7 +133,7 @@ class Writer:
             "start": self.any("'empty'", "'equilibrium'", "{1: 1}", "{('jobs', 1): 1}", "{1: '1'}"),
             "estimator": self.any("'assigned'", "'realised'", "'completed_only'"),
             "arrivals": self.arrivals(),
-            "progress": self.any("None", "lambda *a: None"),
+            "progress": self.rng.choice(("None", "lambda *a: None")),
         }
         parts += [f"{k}={v}" for k, v in extra.items() if self.rng.random() < 0.3]
         return ", ".join(parts) + ")"
@@ -146,11 +154,15 @@ class Writer:
             lambda: f"optimum({self.curve()}, {self.number()}, servers={self.servers()})",
             lambda: f"reserve({self.system()})",
             lambda: f"reserve_whole({self.system()})",
-            lambda: f"bounds({self.curve()}, {self.number()}, {self.servers()}, "
-            f"alpha={self.any('0', '0.5')})",
+            lambda: (
+                f"bounds({self.curve()}, {self.number()}, {self.servers()}, "
+                f"alpha={self.any('0', '0.5')})"
+            ),
             lambda: f"erlang_b({self.servers()}, {self.number()})",
-            lambda: f"FluidPath(optimum({self.curve()}, {self.number()}), "
-            f"{self.any('[0, 0]', '{1: 0.5}')}).at({self.any('[0, 1]', '2')})",
+            lambda: (
+                f"FluidPath(optimum({self.curve()}, {self.number()}), "
+                f"{self.any('[0, 0]', '{1: 0.5}')}).at({self.any('[0, 1]', '2')})"
+            ),
             lambda: f"frontiers([{self.curve()}, {self.curve()}])",
             lambda: f"stationary_law({self.system()}, {self.policy()})",
             lambda: f"Regime({self.number()}, {self.number()}).load({self.servers()})",
@@ -158,7 +170,9 @@ class Writer:
             lambda: f"read_curve({self.any(repr('missing.csv'))})",
             lambda: f"read_workload({self.any(repr('missing.toml'))})",
             lambda: f"read_policy_file({self.any(repr('missing.json'))})",
-            lambda: f"write_policy_file(untuned_price({self.system()}), {self.any(repr('p.json'))})",
+            lambda: (
+                f"write_policy_file(untuned_price({self.system()}), {self.any(repr('p.json'))})"
+            ),
             lambda: f"{self.size()}.cdf({self.any('1', '[0.5, 1]')})",
         )
 

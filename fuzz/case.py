@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 SPECIAL = re.compile(r"\b(fifo|folder|loop|zero)(\.csv|\.json|\.toml)?\b")
-"""Names of entries that are not files: a FIFO, a folder, a circular link, and a link to a device."""
+"""Names of what is not a file: a FIFO, a folder, a circular link, and a link to a device."""
 PREAMBLE = """\
 import math
 from decimal import Decimal

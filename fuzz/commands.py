@@ -181,7 +181,15 @@ def _nasty(rng: Rng, option: str) -> str:
         "--start": ("1=99999999999", "1=-1", "1=1,1=1", "9=1", "1=1e3", "=", "1", "1=0"),
         "--method": ("chain", "closed-form", "simulate", "exact", "auto"),
         "--regime": ("0,0", "1,1", "1e308,1", "-1,0.1", "nan,nan", "1/0,1", "0.5,1e-17", "9,0.1"),
-        "--prices": ("0", "1e308", "1e-308", "2,2", ",".join(map(str, range(1, 40))), "nan", "1,,2"),
+        "--prices": (
+            "0",
+            "1e308",
+            "1e-308",
+            "2,2",
+            ",".join(map(str, range(1, 40))),
+            "nan",
+            "1,,2",
+        ),
         "--dask": ("tcp://127.0.0.1:1", "x", "tcp://", "http://[", "tcp://127.0.0.1:99999"),
         "--scale": ("quick", "full", "QUICK", "huge"),
     }.get(option, ())
@@ -241,7 +249,10 @@ def damaged_policy(rng: Rng) -> Case:
 def damaged_run(rng: Rng) -> Case:
     """Damage the folder of a finished reproduction, and go on with it."""
     draft = Draft("reproduce", {"--out": "run"}, dict(corpus.finished_run()), heavy=True)
-    draft.words = ["errata", rng.choice(("--resume", "--resume", "--resume", "--overwrite", "--json"))]
+    draft.words = [
+        "errata",
+        rng.choice(("--resume", "--resume", "--resume", "--overwrite", "--json")),
+    ]
     names = list(draft.files)
     for _ in range(rng.choice((1, 1, 2))):
         name = rng.choice((names[-2], *["run/manifest.json"] * 3, rng.choice(names)))

@@ -14,14 +14,42 @@ ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```(toml|csv|json)( title=.*)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 WORKLOADS = (
-    b'servers = 8\n[[class]]\nname = "a"\narrival_rate = 3.0\nspeedup = [1, 1.8]\n',
-    b'servers = 6\nsharing = "reserved"\n[[class]]\nname = "a"\narrival_rate = 2\nmean_size = 0.5\n'
-    b'weight = 2\nsize = "pareto:1.5"\nspeedup = "amdahl:0.9:3"\n[[class]]\nname = "b"\n'
-    b'arrival_rate = 1\nsize = "sizes.csv"\nspeedup = { measured = "curve.csv" }\n',
-    b'servers = 5\n[[class]]\narrival_rate = 1\nspeedup = { model = "power", exponent = 0.8, d = 2 }\n'
-    b'[[class]]\narrival_rate = 1e-3\nspeedup = { 2 = 1.5 }\nsize = "lognormal:2"\n',
+    b"""servers = 8
+[[class]]
+name = "a"
+arrival_rate = 3.0
+speedup = [1, 1.8]
+""",
+    b"""servers = 6
+sharing = "reserved"
+[[class]]
+name = "a"
+arrival_rate = 2
+mean_size = 0.5
+weight = 2
+size = "pareto:1.5"
+speedup = "amdahl:0.9:3"
+[[class]]
+name = "b"
+arrival_rate = 1
+size = "sizes.csv"
+speedup = { measured = "curve.csv" }
+""",
+    b"""servers = 5
+[[class]]
+arrival_rate = 1
+speedup = { model = "power", exponent = 0.8, d = 2 }
+[[class]]
+arrival_rate = 1e-3
+size = "lognormal:2"
+speedup = { 2 = 1.5 }
+""",
 )
-CURVES = (b"width,time\n1,10\n2,6\n", b"width,speedup\n1,1\n2,1.9\n", b"# c\nwidth,time\n2,3\n2,4\n")
+CURVES = (
+    b"width,time\n1,10\n2,6\n",
+    b"width,speedup\n1,1\n2,1.9\n",
+    b"# c\nwidth,time\n2,3\n2,4\n",
+)
 SIZES = (b"1\n2\n3.5\n0.25\n", b"size\n10\n20\n5\n", b"# sizes\n1e3\n2e3\n")
 POLICIES = (
     {"policy": "greedy"},

@@ -37,7 +37,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
 
-    def run(self, case: Case) -> Outcome:
+    def run(self, case: Case) -> Outcome:  # noqa: C901 - one loop over what may happen
         """Run an input and return what it did."""
         if self._process is None:
             self._start()
@@ -88,9 +88,7 @@ class Worker:
             env={**os.environ, "PYTHONPATH": path},
             start_new_session=True,  # Ctrl-C is for the runner
         )
-        threading.Thread(
-            target=_listen, args=(self._process, self._events), daemon=True
-        ).start()
+        threading.Thread(target=_listen, args=(self._process, self._events), daemon=True).start()
         deadline = time.monotonic() + LONGEST_START
         while True:
             event = self._events.get(timeout=max(deadline - time.monotonic(), 0.01))
@@ -122,9 +120,7 @@ def _close(process: subprocess.Popen[bytes]) -> int:
     return process.wait()
 
 
-def _listen(
-    process: subprocess.Popen[bytes], events: queue.Queue[dict[str, Any] | None]
-) -> None:
+def _listen(process: subprocess.Popen[bytes], events: queue.Queue[dict[str, Any] | None]) -> None:
     if process.stdout is not None:
         with process.stdout as lines:
             for line in lines:

@@ -107,8 +107,8 @@ class Session:
         seconds, number = self.slowest
         total = sum(self.outcomes.values())
         lines = [
-            f"{total} inputs in {time.monotonic() - began:.0f} s, seed {self.seed}: {self._counts()}",
-            f"slowest: input {number}, {seconds:.1f} s",
+            f"{total} inputs in {time.monotonic() - began:.0f} s: {self._counts()}",
+            f"seed {self.seed}, slowest: input {number}, {seconds:.1f} s",
             *(f"  {count:5} x {cause}" for cause, count in self.failures.most_common()),
         ]
         if self.failures:

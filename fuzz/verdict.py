@@ -53,7 +53,7 @@ def _said(case: Case, outcome: Outcome) -> str | None:
     """Judge what was printed."""
     if outcome.length > LONGEST_MESSAGE:
         return f"message over {LONGEST_MESSAGE} bytes ({case.kind})"
-    if case.call is None and (found := CONTROL.search(outcome.stdout + outcome.stderr)):
+    if case.call is None and CONTROL.search(outcome.stdout + outcome.stderr):
         return f"control character printed ({case.kind})"
     if outcome.code == 2 and not outcome.stderr.strip():
         return "refused without a message"
@@ -63,11 +63,11 @@ def _said(case: Case, outcome: Outcome) -> str | None:
 
 
 def _not_json(case: Case, text: str) -> str | None:
-    if {"--help", "-h", "--version"} & set(case.arguments) or len(text) >= 20_000:
+    if {"--help", "-h", "--version"} & set(case.arguments) or "[...]" in text:
         return None
     try:
-        json.loads(text, parse_constant=lambda name: 1 / 0)
-    except (ValueError, ZeroDivisionError):
+        json.loads(text, parse_constant=int)  # which refuses NaN and Infinity
+    except ValueError:
         return "--json printed what is not JSON"
     return None
 

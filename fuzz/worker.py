@@ -27,12 +27,13 @@ from typing import Any
 import typer.main
 from numba.core import event
 
+import moldable.cli
 from fuzz.case import PREAMBLE, Case
 from moldable.errors import MoldableError
 
 MEMORY = 2 << 30
 KEPT = 20_000
-"""Characters kept of each stream."""
+"""Characters kept of the beginning and of the end of each stream."""
 WARM_UP = (  # load what most inputs need
     "evaluate --servers 4 --load 0.8 --speedup 1,1.8 --method chain",
     "simulate --servers 4 --load 0.8 --speedup 1,1.8 --jobs 20 --replications 2",
@@ -80,7 +81,8 @@ def run(case: Case) -> dict[str, Any]:
 
 
 def _text(stream: io.BytesIO) -> str:
-    return stream.getvalue().decode(errors="replace")[-KEPT:]
+    text = stream.getvalue().decode(errors="replace")
+    return text if len(text) <= 2 * KEPT else f"{text[:KEPT]}\n[...]\n{text[-KEPT:]}"
 
 
 def _guarded(case: Case) -> int:
@@ -109,10 +111,8 @@ def _guarded(case: Case) -> int:
 
 
 def _command(arguments: tuple[str, ...]) -> None:
-    from moldable.cli import main
-
     sys.argv = ["moldable", *arguments]
-    main()
+    moldable.cli.main()
 
 
 def _call(case: Case) -> None:
@@ -120,14 +120,21 @@ def _call(case: Case) -> None:
     try:
         exec(PREAMBLE, names)  # noqa: S102 - the expression is ours
         answer = eval(case.call or "None", names)  # noqa: S307
-        print(str(repr(answer))[:KEPT])
-        if hasattr(answer, "to_dict"):
-            print(json.dumps(answer.to_dict(), allow_nan=False))
+        print(repr(answer)[:KEPT])
     except MoldableError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        if any(
+            "/moldable/" in frame.filename for frame in traceback.extract_tb(error.__traceback__)
+        ):
+            raise
+        print(f"not an expression: {error}", file=sys.stderr)  # such as {{}: 1}
+        sys.exit(2)
+    if hasattr(answer, "to_dict"):
+        print(json.dumps(answer.to_dict(), allow_nan=False))
 
 
 def _size() -> int:
@@ -151,7 +158,7 @@ def main() -> None:
     def leave(code: int) -> None:
         raise Exited(code)
 
-    os._exit = leave  # noqa: SLF001
+    os._exit = leave
     typer.main.get_command = functools.cache(typer.main.get_command)  # half of an input's time
     os.environ |= {"COLUMNS": "80", "NO_COLOR": "1", "MPLBACKEND": "agg"}
     for category in (RuntimeWarning, UserWarning, FutureWarning):

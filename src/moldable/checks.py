@@ -49,3 +49,11 @@ def whole(value: object, name: str, error: Kind) -> int:
     if found > MOST_SERVERS:
         raise error(f"{name} is far too large; it must be at most {MOST_SERVERS:g}")
     return int(value) if isinstance(value, numbers.Integral) else int(found)
+
+
+def check_type(value: object, wanted: type, name: str, error: Kind, example: str) -> None:
+    """Refuse a value that is not of the wanted type; the example shows how to make one."""
+    if not isinstance(value, wanted):
+        raise error(
+            f"{name} is of type {type(value).__name__}, not {wanted.__name__}; pass {example}"
+        )

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from moldable.arrivals import Arrivals, ArrivalTimes, Poisson
+from moldable.checks import number
 from moldable.errors import SimulationError
 from moldable.performance import Performance
 from moldable.policies.policy_table import Policy
@@ -34,7 +35,7 @@ from moldable.simulation.start import Start, exactly_stationary, initial_counts
 from moldable.simulation.summary import performance
 from moldable.simulation.warmup import choose_warmup
 from moldable.system import System, build_system, mean_size
-from moldable.workload import Workload
+from moldable.workload import Workload, checked_workload
 
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
@@ -171,7 +172,8 @@ def warmup_of(plan: Plan, kernel: str, asked: float | None) -> tuple[float, list
 
 
 def _refuse_hopeless(workload: Workload, estimator: str, precision: float | None) -> None:
-    heavy = any(math.isinf(job_class.size.variance) for job_class in workload.classes)
+    classes = checked_workload(workload).classes
+    heavy = any(math.isinf(job_class.size.variance) for job_class in classes)
     if precision is not None and estimator != "assigned" and heavy:
         raise SimulationError(
             f"sizes without a variance give the {estimator!r} mean time no interval, so no "
@@ -214,7 +216,7 @@ def _refuse_bad_numbers(
         if value is not None and not (_is_whole(value) and value >= 1):
             raise SimulationError(f"{name}={value} must be a whole number from 1")
     check_seed_and_threads(seed, threads)
-    if warmup is not None and not 0.0 <= warmup < math.inf:
+    if warmup is not None and not 0.0 <= number(warmup, "warmup", SimulationError) < math.inf:
         raise SimulationError(f"warmup={warmup} must be finite and at least 0, in mean sizes")
-    if precision is not None and not 0.0 < precision < 1.0:
+    if precision is not None and not 0.0 < number(precision, "precision", SimulationError) < 1.0:
         raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
