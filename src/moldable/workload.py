@@ -77,12 +77,11 @@ class Workload:
         object.__setattr__(self, "classes", tuple(self.classes))
         for job_class in self.classes:
             check_type(job_class, JobClass, "a class", WorkloadError, "JobClass(...)")
-        check_type(self.sharing, str, "sharing", WorkloadError, "'pool' or 'reserved'")
         if not self.classes:
             raise WorkloadError("the workload has no class; give at least one [[class]]")
-        if self.sharing not in SHARING:
+        if not isinstance(self.sharing, str) or self.sharing not in SHARING:
             raise WorkloadError(
-                f"sharing={self.sharing!r} is unknown; {nearest(self.sharing, SHARING)}"
+                f"sharing={self.sharing!r} is unknown; {nearest(str(self.sharing), SHARING)}"
             )
         seen: set[str] = set()
         for job_class in self.classes:
