@@ -76,17 +76,12 @@ def test_what_is_not_a_curve_is_refused(odd):
             ask()
 
 
-def test_arrivals_and_warm_ups_of_other_types_are_refused():
+def test_arrivals_of_other_types_are_refused():
     workload = Workload.single(CURVE, 0.5, 4)
     with pytest.raises(MoldableError, match="arrivals is of type str"):
         simulate(workload, 4, jobs=10, arrivals="poisson")
     with pytest.raises(MoldableError, match="arrivals is of type ABCMeta"):
         simulate(workload, 4, jobs=10, arrivals=Poisson)
-    for odd in ("1", [1], Exponential()):
-        with pytest.raises(MoldableError, match=r"warmup=.* is not a number"):
-            simulate(workload, 4, jobs=10, warmup=odd)
-        with pytest.raises(MoldableError, match=r"precision=.* is not a number"):
-            simulate(workload, 4, jobs=10, precision=odd)
 
 
 def test_a_regime_and_bounds_refuse_what_is_not_a_number():

@@ -15,7 +15,6 @@ from typing import Final
 import numpy as np
 
 from moldable.arrivals import Arrivals, ArrivalTimes, Poisson
-from moldable.checks import number
 from moldable.errors import SimulationError
 from moldable.performance import Performance
 from moldable.policies.policy_table import Policy
@@ -216,7 +215,7 @@ def _refuse_bad_numbers(
         if value is not None and not (_is_whole(value) and value >= 1):
             raise SimulationError(f"{name}={value} must be a whole number from 1")
     check_seed_and_threads(seed, threads)
-    if warmup is not None and not 0.0 <= number(warmup, "warmup", SimulationError) < math.inf:
+    if warmup is not None and not 0.0 <= warmup < math.inf:
         raise SimulationError(f"warmup={warmup} must be finite and at least 0, in mean sizes")
-    if precision is not None and not 0.0 < number(precision, "precision", SimulationError) < 1.0:
+    if precision is not None and not 0.0 < precision < 1.0:
         raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
