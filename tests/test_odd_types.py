@@ -10,10 +10,14 @@ import pytest
 
 from moldable import (
     Exponential,
+    Greedy,
     JobClass,
+    MixedErlang,
     MoldableError,
     Poisson,
     Regime,
+    Rigid,
+    SizeLaw,
     SpeedUp,
     Workload,
     bounds,
@@ -22,11 +26,17 @@ from moldable import (
     greedy_p,
     optimal_control,
     optimum,
+    parse_regime,
+    parse_speedup,
+    read_curve,
+    read_policy_file,
+    read_workload,
     reserve,
     reserve_whole,
     simulate,
     tune,
     untuned_price,
+    write_policy_file,
 )
 
 CURVE = SpeedUp([1, 1.8])
@@ -82,6 +92,47 @@ def test_arrivals_of_other_types_are_refused():
         simulate(workload, 4, jobs=10, arrivals="poisson")
     with pytest.raises(MoldableError, match="arrivals is of type ABCMeta"):
         simulate(workload, 4, jobs=10, arrivals=Poisson)
+
+
+@pytest.mark.parametrize("odd", [3, 1.5, None, np.array(3)], ids=repr)
+def test_curves_laws_and_files_refuse_what_cannot_be_read(odd):
+    for ask in (
+        SpeedUp,
+        parse_speedup,
+        parse_regime,
+        SizeLaw.parse,
+        MixedErlang,
+        read_curve,
+        read_workload,
+        read_policy_file,
+        lambda value: write_policy_file(Greedy(), value),
+    ):
+        with pytest.raises(MoldableError, match=r"pass|write"):
+            ask(odd)
+
+
+@pytest.mark.parametrize("odd", [np.array(["a", "b"]), None, 3], ids=repr)
+def test_an_estimator_that_is_not_text_is_refused(odd):
+    with pytest.raises(MoldableError, match=r"estimator .* is unknown"):
+        simulate(Workload.single(CURVE, 0.5, 4), 4, jobs=10, estimator=odd)
+
+
+def test_a_policy_for_a_class_whose_name_is_not_text_is_refused():
+    with pytest.raises(MoldableError, match="names class None"):
+        evaluate(Workload.single(CURVE, 0.5, 4), 4, Rigid({None: 1}))
+
+
+def test_whole_servers_are_divided_alike_whatever_the_type_of_their_number():
+    workload = Workload((JobClass("a", 0.5, CURVE), JobClass("b", 0.8, CURVE)))
+    plain = json.dumps(reserve_whole(workload, 4).to_dict())
+    for servers in (4.0, np.int64(4), Fraction(4)):
+        assert json.dumps(reserve_whole(workload, servers).to_dict()) == plain
+
+
+@pytest.mark.parametrize("many", [10**7, 2**63, 2**64])
+def test_more_replications_than_can_be_planned_are_refused(many):
+    with pytest.raises(MoldableError, match=r"replications=\d+ must be a whole number from 1 to"):
+        simulate(Workload.single(CURVE, 0.5, 4), 4, jobs=10, replications=many)
 
 
 def test_a_regime_and_bounds_refuse_what_is_not_a_number():

@@ -195,6 +195,7 @@ class Reservation:
 
 def reserve(workload: Workload, servers: int) -> Reservation:
     """Solve (Q): the division with the least (weighted) mean time, servers being divisible."""
+    servers = whole(servers, "servers", WorkloadError)
     fronts = fitting_frontiers(workload, servers)
     offered = np.array([job_class.offered for job_class in workload.classes])
     least = offered * np.array([front.server_time[0] for front in fronts])

@@ -7,11 +7,10 @@ of a workload; it is chosen when a question is asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Self, final
 
-from moldable.checks import check_type, positive, whole
+from moldable.checks import check_type, listed, positive, whole
 from moldable.errors import WorkloadError, nearest
 from moldable.sizes import EXPONENTIAL, SizeLaw
 from moldable.speedup import SpeedUp
@@ -73,8 +72,8 @@ class Workload:
     sharing: str = "pool"
 
     def __post_init__(self) -> None:
-        check_type(self.classes, Iterable, "classes", WorkloadError, "[JobClass(...), ...]")
-        object.__setattr__(self, "classes", tuple(self.classes))
+        given = listed(self.classes, "classes", WorkloadError, "[JobClass(...), ...]")
+        object.__setattr__(self, "classes", tuple(given))
         for job_class in self.classes:
             check_type(job_class, JobClass, "a class", WorkloadError, "JobClass(...)")
         if not self.classes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from moldable.checks import LARGEST, SMALLEST, whole
+from moldable.checks import LARGEST, SMALLEST, checked_path, whole
 from moldable.errors import InputError, SpeedUpError
 from moldable.speedup import SpeedUp
 from moldable.text_files import read_text
@@ -19,7 +19,7 @@ HEADERS = (["width", "time"], ["width", "speedup"])
 
 def read_curve(path: Path | str) -> SpeedUp:
     """Read a curve, with the file and line in every complaint."""
-    path = Path(path)
+    path = checked_path(path)
     rows = _rows(path)
     if not rows:
         raise InputError(f"{path}: the file is empty; start it with a line width,time")

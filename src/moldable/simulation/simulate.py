@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from moldable.arrivals import Arrivals, ArrivalTimes, Poisson
+from moldable.checks import MOST_SERVERS
 from moldable.errors import SimulationError
 from moldable.performance import Performance
 from moldable.policies.policy_table import Policy
@@ -38,6 +39,8 @@ from moldable.workload import Workload, checked_workload
 
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
+MOST_REPLICATIONS: Final = 10**6
+"""Each is planned, and its counts are kept."""
 PATIENCE: Final = 1.0
 """Seconds after which a compilation is worth a word."""
 LOG: Final = logging.getLogger("moldable")
@@ -212,8 +215,9 @@ def _refuse_bad_numbers(
     seed: int | None,
 ) -> None:
     for name, value in (("jobs", jobs), ("replications", replications), ("max_jobs", max_jobs)):
-        if value is not None and not (_is_whole(value) and value >= 1):
-            raise SimulationError(f"{name}={value} must be a whole number from 1")
+        most = MOST_REPLICATIONS if name == "replications" else MOST_SERVERS
+        if value is not None and not (_is_whole(value) and 1 <= value <= most):
+            raise SimulationError(f"{name}={value} must be a whole number from 1 to {most:g}")
     check_seed_and_threads(seed, threads)
     if warmup is not None and not 0.0 <= warmup < math.inf:
         raise SimulationError(f"warmup={warmup} must be finite and at least 0, in mean sizes")
