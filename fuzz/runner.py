@@ -19,7 +19,7 @@ from fuzz.verdict import Outcome
 
 LONGEST = 20.0
 """Seconds that an input may take, without compiling; a heavy one after it was interrupted."""
-PATIENCE = 0.5
+PATIENCE = 0.3
 """Seconds after which a heavy input is interrupted."""
 LONGEST_START = 300.0
 

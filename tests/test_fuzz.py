@@ -14,7 +14,7 @@ INPUTS = 2000
 
 def test_no_input_ends_in_a_traceback_a_hang_or_too_much_memory(tmp_path):
     found = Session(seed=1, folder=tmp_path)
-    found.run(numbers(0, INPUTS), workers=1, stop=lambda: False)
+    found.run(numbers(0, INPUTS), workers=2, stop=lambda: False)
     assert not found.failures, found.summary()
     assert sum(found.outcomes.values()) == INPUTS
     # Were all inputs refused, nothing behind the readers would be reached.

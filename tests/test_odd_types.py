@@ -10,6 +10,7 @@ import pytest
 
 from moldable import (
     Exponential,
+    FluidPath,
     Greedy,
     JobClass,
     MixedErlang,
@@ -52,6 +53,7 @@ ODD = (None, 3, "x", [], {"a": 1}, np.array([1, 2]), object())
         lambda odd: reserve(odd, 4),
         lambda odd: reserve_whole(odd, 4),
         lambda odd: greedy_p(odd, 4),
+        lambda odd: greedy_p(odd, 4, 0.7),
         lambda odd: untuned_price(odd, 4),
         lambda odd: optimal_control(odd, 4, 2.0),
         lambda odd: tune(odd, 4, max_blocking=0.3),
@@ -161,3 +163,12 @@ def test_a_fraction_as_target_is_refused_like_the_same_float():
             tune(workload, 2, max_blocking=limit, precision=0.5, seed=1)
         said.add(str(caught.value))
     assert len(said) == 1
+
+
+@pytest.mark.parametrize("odd", [Poisson(), "x", [[1], [2, 3]], {None: 1}, -1, ["x"]], ids=str)
+def test_a_fluid_path_refuses_a_start_and_times_that_are_not_numbers(odd):
+    solution = optimum(CURVE, 0.9)
+    with pytest.raises(MoldableError, match=r"the start|times"):
+        FluidPath(solution, odd)
+    with pytest.raises(MoldableError, match="times"):
+        FluidPath(solution, [0, 0]).at([odd])
