@@ -20,15 +20,14 @@ def main(arguments: list[str]) -> int:
     if options.replay is not None:
         return _replay(options.replay)
     session = Session(options.seed, options.save, lambda text: print(text, flush=True))
-    began = time.monotonic()
-    until = began + options.seconds
+    until = session.began + options.seconds
     count = options.inputs if options.only is None else 1
     first = options.only or 0
     try:
         session.run(numbers(first, count), options.workers, lambda: time.monotonic() > until)
     except KeyboardInterrupt:
         print("interrupted")
-    print(session.summary(began))
+    print(session.summary())
     return 1 if session.failures else 0
 
 

@@ -32,6 +32,7 @@ class Session:
         outcomes: how many inputs were answered, refused, interrupted, or failed.
         failures: how many inputs failed for each cause.
         slowest: seconds and number of the slowest input.
+        began: when, by the monotonic clock.
     """
 
     seed: int
@@ -40,6 +41,7 @@ class Session:
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, int] = (0.0, -1)
+    began: float = field(default_factory=time.monotonic)
     _ended: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -102,12 +104,12 @@ class Session:
     def _counts(self) -> str:
         return ", ".join(f"{count} {name}" for name, count in self.outcomes.most_common())
 
-    def summary(self, began: float) -> str:
+    def summary(self) -> str:
         """Return the counts in words."""
         seconds, number = self.slowest
         total = sum(self.outcomes.values())
         lines = [
-            f"{total} inputs in {time.monotonic() - began:.0f} s: {self._counts()}",
+            f"{total} inputs in {time.monotonic() - self.began:.0f} s: {self._counts()}",
             f"seed {self.seed}, slowest: input {number}, {seconds:.1f} s",
             *(f"  {count:5} x {cause}" for cause, count in self.failures.most_common()),
         ]
