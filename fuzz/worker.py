@@ -20,6 +20,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -149,6 +150,13 @@ def _import_all() -> None:
     exec(PREAMBLE, {})  # noqa: S102
 
 
+def _follow(parent: int, leave: Callable[[int], object]) -> None:
+    """End with the runner, even in the middle of an input that hangs."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    leave(1)
+
+
 def _size() -> int:
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     return pages * resource.getpagesize()
@@ -170,6 +178,7 @@ def main() -> None:
     def leave(code: int) -> None:
         raise Exited(code)
 
+    threading.Thread(target=_follow, args=(os.getppid(), os._exit), daemon=True).start()
     os._exit = leave
     typer.main.get_command = functools.cache(typer.main.get_command)  # half of an input's time
     os.environ |= {"COLUMNS": "80", "NO_COLOR": "1", "MPLBACKEND": "agg"}
