@@ -1,11 +1,12 @@
 # Every target installs what it needs into .venv; only Python 3.11+, make and a C compiler are
 # expected on the machine.
 PYTHON ?= python3
+SEED ?= 2
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MARK := .venv/.installed-
 
-.PHONY: run test lint verify bench paper docs format clean
+.PHONY: run test lint fuzz verify bench paper docs format clean
 
 run: $(MARK)run  ## the main job: tune an example cluster, and draw what less blocking costs
 	$(BIN)/moldable tune --workload examples/gpus.toml --max-blocking 0.1
@@ -21,6 +22,9 @@ lint: $(MARK)lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fuzz: $(MARK)test  ## random inputs until Ctrl-C, or: make fuzz SECONDS=600 SEED=7
+	$(BIN)/python -m fuzz --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS))
 
 verify: $(MARK)test  ## the long experiments: number, bound, verdict
 	$(BIN)/python -m verification

@@ -7,15 +7,18 @@ would leave the range of double precision.
 from __future__ import annotations
 
 import numbers
-from typing import Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, TypeVar
 
-from moldable.errors import MoldableError, shown
+from moldable.errors import InputError, MoldableError, shown
 
 SMALLEST: Final = 1e-100
 LARGEST: Final = 1e100
 MOST_SERVERS: Final = 10**15
 
 Kind = type[MoldableError]
+T = TypeVar("T")
 
 
 def number(value: object, name: str, error: Kind) -> float:
@@ -49,3 +52,28 @@ def whole(value: object, name: str, error: Kind) -> int:
     if found > MOST_SERVERS:
         raise error(f"{name} is far too large; it must be at most {MOST_SERVERS:g}")
     return int(value) if isinstance(value, numbers.Integral) else int(found)
+
+
+def check_type(value: object, wanted: type, name: str, error: Kind, example: str) -> None:
+    """Refuse a value that is not of the wanted type; the example shows how to make one."""
+    if not isinstance(value, wanted):
+        raise error(
+            f"{name} is of type {type(value).__name__}, not {wanted.__name__}; pass {example}"
+        )
+
+
+def listed(values: Iterable[T], name: str, error: Kind, example: str) -> list[T]:
+    """Return the values as a list, or refuse what is none."""
+    try:
+        return list(values)
+    except TypeError:
+        raise error(
+            f"{name} is of type {type(values).__name__}, which is not a list; pass {example}"
+        ) from None
+
+
+def checked_path(path: object) -> Path:
+    """Return the path of a file, or refuse what is no name."""
+    if not isinstance(path, str | Path):
+        raise InputError(f"{path!r} is no name of a file; write one, such as 'policy.json'")
+    return Path(path)

@@ -124,6 +124,6 @@ def shortened(items: Iterable[object], most: int = 12) -> str:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Say which known words there are, the likely one first: the end of many messages."""
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.5)
     guess = f"did you mean {close[0]!r}? " if close else ""
     return f"{guess}known: {', '.join(names)}"

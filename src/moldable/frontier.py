@@ -21,6 +21,8 @@ from typing import final
 import numpy as np
 
 from moldable.assumptions import ROUNDING
+from moldable.checks import check_type
+from moldable.errors import SpeedUpError
 from moldable.hull import Floats, Ints, Mask, concave_hull, hull_height
 from moldable.speedup import SpeedUp
 
@@ -146,6 +148,8 @@ class Frontier:
 
 def frontiers(speedups: Sequence[SpeedUp]) -> list[Frontier]:
     """Build the frontiers of many curves at once."""
+    for speedup in speedups:
+        check_type(speedup, SpeedUp, "curve", SpeedUpError, "SpeedUp([1, 1.8])")
     sizes = np.array([speedup.widths.size for speedup in speedups], dtype=np.int64)
     curve = np.repeat(np.arange(sizes.size), sizes)
     width = np.concatenate([speedup.widths for speedup in speedups]).astype(np.float64)

@@ -15,8 +15,8 @@ import numpy as np
 
 from moldable.assumptions import ROUNDING
 from moldable.certificate import Certificate, certify
-from moldable.checks import whole
-from moldable.errors import InfeasibleError, WorkloadError
+from moldable.checks import check_type, whole
+from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError
 from moldable.frontier import Frontier, Mix, frozen
 from moldable.hull import Floats, Ints
 from moldable.speedup import SpeedUp
@@ -184,7 +184,8 @@ def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = Non
 def fitting_frontier(curve: SpeedUp | Frontier, servers: int | None) -> Frontier:
     """Return the frontier of the widths that fit on this many servers."""
     frontier = curve if isinstance(curve, Frontier) else None
-    speedup = curve if isinstance(curve, SpeedUp) else curve.speedup
+    speedup = curve.speedup if isinstance(curve, Frontier) else curve
+    check_type(speedup, SpeedUp, "curve", SpeedUpError, "SpeedUp([1, 1.8])")
     if servers is not None:
         fitting = speedup.up_to(whole(servers, "servers", WorkloadError))
         if fitting is not speedup:

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from moldable.checks import whole
+from moldable.checks import number, whole
 from moldable.errors import RegimeError
 
 HALFIN_WHITT = 0.5
@@ -30,6 +30,8 @@ class Regime:
     beta: float
 
     def __post_init__(self) -> None:
+        for field in ("alpha", "beta"):
+            object.__setattr__(self, field, number(getattr(self, field), field, RegimeError))
         if not 0.0 <= self.alpha < math.inf:
             raise RegimeError(f"alpha={self.alpha} must be finite and at least 0 (0: a fixed load)")
         if not 0.0 < self.beta < math.inf:

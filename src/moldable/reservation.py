@@ -22,7 +22,7 @@ from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError, shorte
 from moldable.frontier import Frontier, Mix, frontiers
 from moldable.hull import Floats, Ints
 from moldable.speedup import SpeedUp
-from moldable.workload import JobClass, Workload
+from moldable.workload import JobClass, Workload, checked_workload
 
 
 @final
@@ -195,6 +195,7 @@ class Reservation:
 
 def reserve(workload: Workload, servers: int) -> Reservation:
     """Solve (Q): the division with the least (weighted) mean time, servers being divisible."""
+    servers = whole(servers, "servers", WorkloadError)
     fronts = fitting_frontiers(workload, servers)
     offered = np.array([job_class.offered for job_class in workload.classes])
     least = offered * np.array([front.server_time[0] for front in fronts])
@@ -214,7 +215,7 @@ def fitting_frontiers(workload: Workload, servers: int) -> list[Frontier]:
     """Return the frontier of every class over the widths that fit on the cluster."""
     servers = whole(servers, "servers", WorkloadError)
     curves: list[SpeedUp] = []
-    for job_class in workload.classes:
+    for job_class in checked_workload(workload).classes:
         try:
             curves.append(job_class.speedup.up_to(servers))
         except SpeedUpError as error:

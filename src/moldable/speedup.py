@@ -17,7 +17,7 @@ import numpy as np
 
 from moldable import assumptions
 from moldable.assumptions import ROUNDING, Violation
-from moldable.checks import LARGEST, SMALLEST, number, positive, whole
+from moldable.checks import LARGEST, SMALLEST, listed, number, positive, whole
 from moldable.errors import SpeedUpError
 from moldable.hull import Floats, Ints
 
@@ -49,7 +49,8 @@ class SpeedUp:
             widths = np.array([whole(w, "width", SpeedUpError) for w in curve], dtype=np.int64)
             values = [number(value, f"s({w})", SpeedUpError) for w, value in curve.items()]
         else:
-            values = [number(v, f"s({i})", SpeedUpError) for i, v in enumerate(curve, start=1)]
+            given = listed(curve, "curve", SpeedUpError, "[1, 1.8, 2.5]")
+            values = [number(v, f"s({i})", SpeedUpError) for i, v in enumerate(given, start=1)]
             widths = np.arange(1, len(values) + 1, dtype=np.int64)
         self._set(widths, np.array(values, dtype=np.float64), "")
 

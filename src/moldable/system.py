@@ -15,13 +15,13 @@ from typing import Final, final
 import numpy as np
 
 from moldable.arrivals import Arrivals, Poisson
-from moldable.checks import whole
+from moldable.checks import check_type, whole
 from moldable.errors import SimulationError
 from moldable.hull import Floats, Ints
 from moldable.policies.greedy import GreedyP, greedy_p
 from moldable.policies.policy_table import Policy, PolicyTable, refuse_large_table
 from moldable.whole_servers import reserve_whole
-from moldable.workload import Workload
+from moldable.workload import Workload, checked_workload
 
 MOST_SERVERS: Final = 20_000_000
 
@@ -73,7 +73,8 @@ def build_system(
 ) -> System:
     """Tabulate the policy and keep the kinds that can occur."""
     servers = whole(servers, "servers", SimulationError)
-    _refuse_impossible(workload, servers, policy)
+    _refuse_impossible(checked_workload(workload), servers, policy)
+    check_type(arrivals, Arrivals, "arrivals", SimulationError, "a process such as Poisson()")
     shared = workload.sharing == "pool"
     pools, policy = _pools_and_policy(workload, servers, policy)
     table = policy.tabulate(workload, pools)

@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from moldable.assumptions import ROUNDING
-from moldable.errors import InfeasibleError, shortened
+from moldable.checks import whole
+from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.frontier import Frontier
 from moldable.hull import Floats, Ints
 from moldable.reservation import ClassAllocation, Reservation, fitting_frontiers
@@ -25,6 +26,7 @@ def reserve_whole(workload: Workload, servers: int) -> Reservation:
     Servers that no class gains from are spread in proportion to the reservations, so that these
     always sum to the size of the cluster.
     """
+    servers = whole(servers, "servers", WorkloadError)
     fronts = fitting_frontiers(workload, servers)
     needs = [
         _least_servers(job_class, front)

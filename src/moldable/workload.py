@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Self, final
 
-from moldable.checks import positive, whole
+from moldable.checks import check_type, listed, positive, whole
 from moldable.errors import WorkloadError, nearest
 from moldable.sizes import EXPONENTIAL, SizeLaw
 from moldable.speedup import SpeedUp
@@ -40,13 +40,17 @@ class JobClass:
     size: SizeLaw = EXPONENTIAL
 
     def __post_init__(self) -> None:
+        check_type(self.name, str, "name of a class", WorkloadError, "text such as 'training'")
+        where = f"class {self.name!r}"
+        check_type(self.speedup, SpeedUp, f"{where}: speedup", WorkloadError, "SpeedUp([1, 1.8])")
+        check_type(self.size, SizeLaw, f"{where}: size", WorkloadError, "a law such as Pareto(1.5)")
         hint = "leave out classes that do not arrive or do not count"
         for field in ("arrival_rate", "mean_size", "weight"):
-            name = f"class {self.name!r}: {field}"
+            name = f"{where}: {field}"
             object.__setattr__(
                 self, field, positive(getattr(self, field), name, WorkloadError, hint)
             )
-        positive(self.offered, f"class {self.name!r}: arrival_rate x mean_size", WorkloadError)
+        positive(self.offered, f"{where}: arrival_rate x mean_size", WorkloadError)
 
     @property
     def offered(self) -> float:
@@ -68,10 +72,13 @@ class Workload:
     sharing: str = "pool"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", tuple(self.classes))
+        given = listed(self.classes, "classes", WorkloadError, "[JobClass(...), ...]")
+        object.__setattr__(self, "classes", tuple(given))
+        for job_class in self.classes:
+            check_type(job_class, JobClass, "a class", WorkloadError, "JobClass(...)")
         if not self.classes:
             raise WorkloadError("the workload has no class; give at least one [[class]]")
-        if self.sharing not in SHARING:
+        if not isinstance(self.sharing, str) or self.sharing not in SHARING:
             raise WorkloadError(
                 f"sharing={self.sharing!r} is unknown; {nearest(str(self.sharing), SHARING)}"
             )
@@ -93,6 +100,12 @@ class Workload:
     def arrival_rate(self) -> float:
         """Jobs of all classes per unit of time."""
         return math.fsum(job_class.arrival_rate for job_class in self.classes)
+
+
+def checked_workload(workload: Workload) -> Workload:
+    """Return a workload, or refuse what is none."""
+    check_type(workload, Workload, "workload", WorkloadError, "Workload.single(...)")
+    return workload
 
 
 def checked_load(load: object) -> float:

@@ -17,7 +17,7 @@ from moldable.checks import whole
 from moldable.errors import ChainError
 from moldable.hull import Floats, Ints, Whole
 from moldable.sizes import Exponential
-from moldable.workload import Workload
+from moldable.workload import Workload, checked_workload
 
 Jobs = Mapping[str, Mapping[int, int]]
 """Running jobs: by class, then by width."""
@@ -146,7 +146,7 @@ def control_problem(workload: Workload, servers: int) -> ControlProblem:
 
 
 def _refuse_unsuited(workload: Workload, servers: int) -> None:
-    if workload.sharing != "pool" and len(workload.classes) > 1:
+    if checked_workload(workload).sharing != "pool" and len(workload.classes) > 1:
         raise ChainError(
             "these classes own their servers, so that each is a system of its own: ask for the "
             "optimum of one class on its servers at a time, or let them share (sharing='pool')"

@@ -71,7 +71,8 @@ class Target:
         most, rule = RULES[named[0]]
         if not 0.0 < value < most:
             raise ControlError(f"{named[0]}={value:g} must {rule}")
-        return cls(max_blocking, blocked_job_price, max_time, unit)
+        found: dict[str, float | None] = dict.fromkeys(RULES)
+        return cls(**found | {named[0]: value}, unit=unit)
 
     @property
     def asked(self) -> dict[str, float]:

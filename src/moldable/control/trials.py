@@ -17,7 +17,7 @@ from moldable.policies.policy_table import Policy
 from moldable.simulation.candidates import in_lock_step, try_policies
 from moldable.simulation.plan import TRIAL, child_seed
 from moldable.system import build_system, mean_size
-from moldable.workload import Workload
+from moldable.workload import Workload, checked_workload
 
 Pair = tuple[float, float]
 
@@ -92,7 +92,7 @@ class Trials:
 
 def one_pool(workload: Workload) -> Workload:
     """Return the workload on one pool, as a single class always is; refuse classes that own it."""
-    if len(workload.classes) == 1:
+    if len(checked_workload(workload).classes) == 1:
         return dataclasses.replace(workload, sharing="pool")
     if workload.sharing != "pool":
         raise ControlError(

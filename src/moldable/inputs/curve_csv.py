@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from moldable.checks import LARGEST, SMALLEST, whole
+from moldable.checks import LARGEST, SMALLEST, checked_path, whole
 from moldable.errors import InputError, SpeedUpError
 from moldable.speedup import SpeedUp
 from moldable.text_files import quoted, read_text
@@ -23,7 +23,7 @@ HEADERS = (["width", "time"], ["width", "speedup"])
 
 def read_curve(path: Path | str) -> SpeedUp:
     """Read a curve, with the file and line in every complaint."""
-    path = Path(path)
+    path = checked_path(path)
     rows = _rows(path)
     line, header = next(rows, (0, []))
     if not header:

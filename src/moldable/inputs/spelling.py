@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from moldable.checks import check_type
 from moldable.errors import InputError, nearest
 from moldable.inputs.curve_csv import read_curve
 from moldable.regime import Regime
@@ -39,6 +40,7 @@ MODELS: Final = {
 
 def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
     """Read a curve from one line of text; file names are relative to `folder`."""
+    check_type(text, str, "curve", InputError, "text such as '1,1.8,2.5'")
     text = text.strip()
     if not text:
         raise InputError("the curve is empty; write speed-ups such as 1,1.8,2.5 or amdahl:0.95:64")
@@ -58,6 +60,7 @@ def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
 
 def parse_regime(text: str) -> Regime:
     """Read `ALPHA,BETA`; fractions such as 2/3 are welcome."""
+    check_type(text, str, "regime", InputError, "text such as '2/3,0.1'")
     parts = text.split(",")
     if len(parts) != 2:  # noqa: PLR2004 - alpha and beta
         raise InputError(f"regime {text!r} must be ALPHA,BETA, such as 0.5,0.1 or 2/3,0.1")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
-from moldable.checks import LARGEST, SMALLEST, whole
+from moldable.checks import LARGEST, SMALLEST, checked_path, whole
 from moldable.checks import number as to_number
 from moldable.errors import InputError, MoldableError, WorkloadError, nearest
 from moldable.inputs.curve_csv import read_curve
@@ -61,7 +61,7 @@ class WorkloadFile:
 
 def read_workload(path: Path | str) -> WorkloadFile:
     """Read a workload file."""
-    path = Path(path)
+    path = checked_path(path)
     text = read_text(path, MOST_BYTES)
     data = _parsed(path, text)
     source = _Source(path, text)

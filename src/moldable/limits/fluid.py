@@ -44,7 +44,7 @@ class FluidPath:
 
     def at(self, times: float | Sequence[float] | Floats) -> Floats:
         """Return x(t): a row for each time, a column for each allowed width."""
-        t = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        t = np.atleast_1d(_floats(times, "times"))
         if not np.all(t >= 0.0):
             raise LimitError("times must be at least 0: the path starts at time 0")
         y, x0 = self.optimum.scaled_jobs, np.asarray(self.start)
@@ -77,11 +77,11 @@ class FluidPath:
 def _start(optimum: Optimum, start: Sequence[float] | Floats | Mapping[int, float]) -> Floats:
     widths = optimum.widths
     if isinstance(start, Mapping):
-        unknown = sorted(set(start) - set(widths.tolist()))
+        unknown = [width for width in start if width not in widths.tolist()]
         if unknown:
             raise LimitError(f"the start has jobs of width {unknown[0]}, which is not allowed")
         start = [start.get(int(width), 0.0) for width in widths]
-    x0 = np.array(start, dtype=np.float64)
+    x0 = _floats(start, "the start")
     if x0.shape != widths.shape:
         raise LimitError(f"the start has {x0.size} entries for {widths.size} allowed widths")
     if not np.all(np.isfinite(x0) & (x0 >= 0.0)):
@@ -94,6 +94,14 @@ def _start(optimum: Optimum, start: Sequence[float] | Floats | Mapping[int, floa
         )
     x0.flags.writeable = False
     return x0
+
+
+def _floats(values: object, name: str) -> Floats:
+    """Return a new array of numbers, or refuse what is none."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise LimitError(f"{name} must be numbers, such as [0, 0.5]; correct them") from None
 
 
 def _first_positive(coefficients: Floats, rates: Floats) -> float:

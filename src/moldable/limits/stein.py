@@ -20,9 +20,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from moldable.checks import number, whole
 from moldable.errors import LimitError
 from moldable.optimal_widths import Optimum, optimum
 from moldable.speedup import SpeedUp
+from moldable.workload import checked_load
 
 COLLAPSE, DRIFT, SIGN = "collapse", "drift", "sign"
 TWO: Final = 2
@@ -76,6 +78,8 @@ def bounds(speedup: SpeedUp, load: float, servers: int, *, alpha: float = 0.0) -
         servers: n.
         alpha: how the load approaches 1 as n grows, for `order`; 0 for a fixed load.
     """
+    load, alpha = checked_load(load), number(alpha, "alpha", LimitError)
+    servers = whole(servers, "servers", LimitError)
     if load >= 1.0:
         raise LimitError(f"load={load:g}: the paper's bounds need a load below 1; lower it")
     solution = optimum(speedup, load, servers=servers)

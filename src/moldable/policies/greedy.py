@@ -20,7 +20,7 @@ from moldable.policies.class_entries import (
 )
 from moldable.policies.policy_table import Policy, PolicyTable, refuse_bad_wishes
 from moldable.reservation import reserve
-from moldable.workload import JobClass, Workload
+from moldable.workload import JobClass, Workload, checked_workload
 
 
 @final
@@ -96,7 +96,8 @@ def greedy_p(workload: Workload, servers: int, design_load: float | None = None)
     servers = whole(servers, "servers", PolicyError)
     if design_load is not None:
         design_load = number(design_load, "design load", PolicyError)
-        load = sum(job_class.offered for job_class in workload.classes) / servers
+        classes = checked_workload(workload).classes
+        load = sum(job_class.offered for job_class in classes) / servers
         if not design_load > 0.0:
             raise PolicyError(f"design load {design_load} must be above 0")
         workload = replace(

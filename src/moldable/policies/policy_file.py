@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from moldable.checks import checked_path
 from moldable.errors import InputError, MoldableError, PolicyError, nearest
 from moldable.policies.fixed_width import FixedWidth
 from moldable.policies.greedy import Greedy, GreedyP
@@ -65,7 +66,7 @@ class Kind:
 
 def read_policy_file(path: Path | str) -> Policy:
     """Read a policy from a JSON file."""
-    path = Path(path)
+    path = checked_path(path)
     text = read_text(path)
     try:
         return _policy(_parsed(text))
@@ -79,9 +80,7 @@ def read_policy_file(path: Path | str) -> Policy:
 
 def write_policy_file(policy: Policy, path: Path | str) -> None:
     """Write a policy to a JSON file, whole or not at all; a file that is there is replaced."""
-    if not isinstance(path, str | Path):
-        raise InputError(f"policy file {path!r} is no name of a file; write one, such as 'p.json'")
-    write_whole(Path(path), f"{to_json(policy)}\n".encode(), "policy file")
+    write_whole(checked_path(path), f"{to_json(policy)}\n".encode(), "policy file")
 
 
 def to_json(policy: Policy) -> str:

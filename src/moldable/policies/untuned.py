@@ -23,7 +23,7 @@ from moldable.checks import positive, whole
 from moldable.errors import InfeasibleError, PolicyError
 from moldable.policies.price import PricePolicy
 from moldable.reservation import reserve
-from moldable.workload import JobClass, Workload
+from moldable.workload import JobClass, Workload, checked_workload
 
 BLOCKED_JOB_PRICE: Final = 8.0
 STEEPEST, PER_LOSS, FLATTEST = 0.35, 3.5, 0.7
@@ -49,7 +49,7 @@ def untuned_price(
         blocked_job_price: what a blocked job costs, in mean sizes.
     """
     servers = whole(servers, "servers", PolicyError)
-    if workload.sharing != "pool" and len(workload.classes) > 1:
+    if checked_workload(workload).sharing != "pool" and len(workload.classes) > 1:
         raise PolicyError(
             "these classes own their servers, but an untuned price is made for one pool: let them "
             "share (sharing='pool'), or give the price its numbers"

@@ -30,8 +30,8 @@ SUSPICIOUS: Final = 1.0 - 5.7e-7
 
 def check_estimator(name: str) -> None:
     """Refuse unknown estimators."""
-    if name not in ESTIMATORS:
-        raise SimulationError(f"estimator {name!r} is unknown; {nearest(name, ESTIMATORS)}")
+    if not isinstance(name, str) or name not in ESTIMATORS:
+        raise SimulationError(f"estimator {name!r} is unknown; {nearest(str(name), ESTIMATORS)}")
 
 
 def ratio(above: Floats, below: Floats) -> Estimate:

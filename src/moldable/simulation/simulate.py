@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from moldable.arrivals import Arrivals, ArrivalTimes, Poisson
-from moldable.checks import number
+from moldable.checks import MOST_SERVERS, number
 from moldable.errors import SimulationError
 from moldable.performance import Performance
 from moldable.policies.policy_table import Policy
@@ -37,10 +37,12 @@ from moldable.simulation.summary import performance
 from moldable.simulation.warmup import choose_warmup
 from moldable.system import System, build_system, mean_size
 from moldable.threads import interruptible
-from moldable.workload import Workload
+from moldable.workload import Workload, checked_workload
 
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
+MOST_REPLICATIONS: Final = 10**6
+"""Each is planned, and its counts are kept."""
 PATIENCE: Final = 1.0
 """Seconds after which a compilation is worth a word."""
 LOG: Final = logging.getLogger("moldable")
@@ -181,7 +183,8 @@ def warmup_of(plan: Plan, kernel: str, asked: float | None) -> tuple[float, list
 
 
 def _refuse_hopeless(workload: Workload, estimator: str, precision: float | None) -> None:
-    heavy = any(math.isinf(job_class.size.variance) for job_class in workload.classes)
+    classes = checked_workload(workload).classes
+    heavy = any(math.isinf(job_class.size.variance) for job_class in classes)
     if precision is not None and estimator != "assigned" and heavy:
         raise SimulationError(
             f"sizes without a variance give the {estimator!r} mean time no interval, so no "
@@ -243,8 +246,9 @@ def _refuse_bad_numbers(
     seed: int | None,
 ) -> None:
     for name, value in (("jobs", jobs), ("replications", replications), ("max_jobs", max_jobs)):
-        if value is not None and not (_is_whole(value) and value >= 1):
-            raise SimulationError(f"{name}={value} must be a whole number from 1")
+        most = MOST_REPLICATIONS if name == "replications" else MOST_SERVERS
+        if value is not None and not (_is_whole(value) and 1 <= value <= most):
+            raise SimulationError(f"{name}={value} must be a whole number from 1 to {most:g}")
     check_seed_and_threads(seed, threads)
     for name, real in (("warmup", warmup), ("precision", precision)):
         if real is not None:

@@ -14,6 +14,7 @@ from typing import ClassVar, Final, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from moldable.checks import listed
 from moldable.errors import SizeLawError
 from moldable.hull import Floats
 from moldable.sizes.law import MOST_VARIED, SizeLaw, non_negative, number, positive, spell
@@ -72,7 +73,8 @@ class MixedErlang(SizeLaw):
     probabilities: tuple[float, ...] = (0.4, 0.6)
 
     def __post_init__(self) -> None:
-        shares = tuple(number(self.name, "probability", share) for share in self.probabilities)
+        given = listed(self.probabilities, "probabilities", SizeLawError, "[0.4, 0.6]")
+        shares = tuple(number(self.name, "probability", share) for share in given)
         # NaN fails no comparison, hence "not within" rather than "outside".
         if not (shares and min(shares) >= 0.0 and abs(math.fsum(shares) - 1.0) <= 1e-9):  # noqa: PLR2004
             raise SizeLawError(

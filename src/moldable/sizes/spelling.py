@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from moldable.checks import check_type
 from moldable.errors import SizeLawError, nearest
 from moldable.sizes.closed_form import Deterministic, Lognormal, Pareto, Weibull
 from moldable.sizes.empirical import Empirical
@@ -54,6 +55,7 @@ SPELLINGS: Final = {
 
 def parse_size_law(text: str, folder: Path = Path()) -> SizeLaw:
     """Read a law from one line of text; file names are relative to `folder`."""
+    check_type(text, str, "size law", SizeLawError, "text such as 'pareto:1.5'")
     text = text.strip()
     if text.lower().endswith(".csv"):
         return Empirical.read(folder / text, text)

@@ -1,0 +1,62 @@
+"""`python -m fuzz`: run random inputs for a number or a time; exit code 1 if one fails."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from fuzz.case import Case
+from fuzz.runner import Worker
+from fuzz.session import Session, numbers
+from fuzz.verdict import failure
+
+
+def main(arguments: list[str]) -> int:
+    """Run inputs and print counts by outcome."""
+    options = _parser().parse_args(arguments)
+    if options.replay is not None:
+        return _replay(options.replay)
+    session = Session(options.seed, options.save, lambda text: print(text, flush=True))
+    until = session.began + options.seconds
+    count = options.inputs if options.only is None else 1
+    first = options.only or 0
+    try:
+        session.run(numbers(first, count), options.workers, lambda: time.monotonic() > until)
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(session.summary())
+    return 1 if session.failures else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="of the inputs (default 1)")
+    parser.add_argument("--inputs", type=int, help="stop after so many inputs")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="stop after so many seconds"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
+    )
+    parser.add_argument("--only", type=int, metavar="I", help="run input I of the seed alone")
+    parser.add_argument("--replay", type=Path, metavar="CASE.json", help="run a saved input")
+    parser.add_argument("--save", type=Path, default=Path("fuzz-failures"), metavar="DIR")
+    return parser
+
+
+def _replay(path: Path) -> int:
+    worker = Worker(warm=False)
+    case = Case.from_json(path.read_bytes())
+    outcome = worker.run(case)
+    worker.stop()
+    cause = failure(case, outcome)
+    print(outcome.stdout, outcome.stderr, sep="", end="")
+    print(f"exit code {outcome.code}, {outcome.seconds:.1f} s: {cause or 'as it should be'}")
+    return 0 if cause is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,262 @@
+"""Command lines and the files they read, valid and damaged."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from fuzz import corpus
+from fuzz.case import SPECIAL, Case
+from fuzz.mutate import damaged, damaged_json, typo
+from fuzz.values import NUMBERS, PATHS, TEXTS
+
+Rng = random.Random
+
+EVALUATING = ("evaluate", "simulate", "compare")
+COSTLY = ("tune", "tradeoff")
+SYSTEM = ("--speedup", "--load", "--regime", "--servers", "--workload")
+SIMULATING = ("--size", "--precision", "--seed", "--threads")
+OPTIONS = {
+    "optimum": (*SYSTEM, "--plot"),
+    "bounds": SYSTEM[:-1],
+    "evaluate": (*SYSTEM, *SIMULATING, "--policy", "--method"),
+    "compare": (*SYSTEM, *SIMULATING, "--policies", "--method"),
+    "simulate": (
+        *(*SYSTEM, *SIMULATING, "--policy", "--jobs", "--replications", "--warmup", "--start"),
+        *("--estimator", "--max-jobs", "--dask"),
+    ),
+    "tune": (*SYSTEM, *SIMULATING, "--max-blocking", "--blocked-job-price", "--max-time"),
+    "tradeoff": (*SYSTEM, *SIMULATING, "--prices", "--out"),
+    "reproduce": ("--scale", "--out", "--seed", "--threads", "--dask"),
+}
+WORK = (
+    *("--servers", "--speedup", "--load", "--regime", "--jobs", "--replications", "--precision"),
+    *("--warmup", "--max-jobs", "--prices", "--max-blocking", "--max-time", "--blocked-job-price"),
+    *("--size", "--policy", "--policies", "--start"),
+)
+"""Options by which one may ask for hours of work."""
+
+CURVES = ("1,1.8", "1=1,2=1.9", "linear:2", "amdahl:0.9:2", "power:0.8:2", "usl:0.1:0.01:2")
+LAWS = (
+    *("exponential", "deterministic", "mixed-erlang", "mixed-erlang:0.4,0.6", "pareto"),
+    *("pareto:1.5", "lognormal:2", "weibull:0.7", "hyperexponential:2", "sizes.csv"),
+)
+NASTY_LAWS = (
+    *("pareto:1.0001", "pareto:1e300", "lognormal:1e-9", "lognormal:1e6", "weibull:0.01"),
+    *("weibull:1e6", "hyperexponential:1e6", "hyperexponential:1", "mixed-erlang:0,0,1"),
+    *("mixed-erlang:" + "0," * 500 + "1", "hyperexponential:1.0000001", "lognormal:nan"),
+)
+NASTY_CURVES = (
+    *("linear:100000", "amdahl:0.99:40000", "power:1e-9:50", "power:-1:3", "usl:0:0:9", "1,1,1"),
+    *("downey:1e9:1:9", "downey:3:0:5", "1=1e308", "999999=1", "1,2,1e300", "1e-300,1", "2,1,3"),
+    *("linear:1000000000", "amdahl:1:9999999", "1=1,1=1", "1=", "=", "linear", "linear:", "a.csv"),
+)
+POLICIES = (
+    *("greedy", "greedy-p", "greedy-p:0.7", "fixed:2", "fixed-strict:1", "rigid", "price"),
+    *("price:1,8", "price:1,8,2", "equi", "policy.json"),
+)
+NASTY_POLICIES = (
+    *("price:1e308,1", "price:nan,nan", "price:0,0", "price:-1e308,1e-308", "price:1,8,1e-300"),
+    *("fixed:0", "fixed:-1", "fixed:9999999999", "greedy-p:1e308", "greedy-p:1e-308", "fixed:1e3"),
+    *("price:700,1e-3", "price:1,1e300,1e300", "greedy-p:0.9999999999999999", "equi:1"),
+)
+
+
+@dataclass
+class Draft:
+    """A command in the making; `options` may be damaged before it is built."""
+
+    command: str
+    options: dict[str, str] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+    heavy: bool = False
+    words: list[str] = field(default_factory=list)
+
+    def build(self, kind: str) -> Case:
+        """Return the case; entries that are not files are made if the command names them."""
+        spoken = [word for pair in self.options.items() for word in pair]
+        # A command line holds no NUL: the operating system refuses it.
+        words = tuple(word.replace("\0", "") for word in (self.command, *spoken, *self.words))
+        text = " ".join(words) + str(self.files.get("workload.toml", b""))
+        special = {found[0]: found[1] for found in SPECIAL.finditer(text)}
+        return Case(kind, words, files=self.files, special=special, heavy=self.heavy)
+
+
+def valid(rng: Rng, command: str) -> Draft:
+    """Return a command that is valid and quick."""
+    draft = Draft(command, {"--servers": str(rng.choice((1, 2, 3, 4, 6, 8)))})
+    draft.options["--speedup"] = rng.choice(CURVES)
+    if rng.random() < 0.9:
+        draft.options["--load"] = rng.choice(("0.5", "0.8", "0.95", "1.5"))
+    else:
+        draft.options["--regime"] = rng.choice(("1/2,0.1", "0,0.2", "2/3,0.5"))
+    if command in (*EVALUATING, *COSTLY):
+        draft.options |= {"--seed": str(rng.randrange(9)), "--threads": rng.choice("12")}
+        draft.options["--precision"] = rng.choice(("0.3", "0.5"))
+    if rng.random() < {"simulate": 0.4, "evaluate": 0.03}.get(command, 0.0):
+        use_size(rng, draft, rng.choice(LAWS))
+    if command == "simulate":
+        _simulate(rng, draft)
+    if command in ("evaluate", "simulate") and rng.random() < 0.6:
+        use_policy(rng, draft, rng.choice(POLICIES))
+    if command == "compare" and rng.random() < 0.6:
+        draft.options["--policies"] = ",".join(rng.sample(POLICIES[:-1], 2))
+    if command == "tune":
+        draft.options |= {rng.choice(("--max-blocking", "--max-time")): "0.5"}
+    if command == "tradeoff":
+        draft.options["--prices"] = "2"
+    if rng.random() < 0.3:
+        draft.words.append("--json")
+    return draft
+
+
+def _simulate(rng: Rng, draft: Draft) -> None:
+    del draft.options["--precision"]
+    draft.options |= {"--jobs": rng.choice(("20", "200")), "--replications": rng.choice("248")}
+    if rng.random() < 0.2:
+        draft.options["--warmup"] = rng.choice(("0", "1", "3.5"))
+    if rng.random() < 0.2:
+        draft.options["--start"] = rng.choice(("empty", "equilibrium", "1=1", "2=1"))
+    if rng.random() < 0.2:
+        draft.options["--estimator"] = rng.choice(("assigned", "realised", "completed_only"))
+
+
+def use_size(rng: Rng, draft: Draft, law: str) -> None:
+    """Name a law of sizes, with its file."""
+    draft.options["--size"] = law
+    if law == "sizes.csv":
+        draft.files["sizes.csv"] = rng.choice(corpus.SIZES)
+
+
+def use_policy(rng: Rng, draft: Draft, policy: str) -> None:
+    """Name a policy, with its file."""
+    draft.options["--policy"] = policy
+    if policy == "policy.json":
+        draft.files["policy.json"] = rng.choice(corpus.policies())
+
+
+def use_workload(rng: Rng, draft: Draft, content: bytes) -> None:
+    """Replace the system by a workload file, with the files it may name."""
+    for option in ("--speedup", "--load", "--regime"):
+        draft.options.pop(option, None)
+    draft.options["--workload"] = "workload.toml"
+    draft.files |= {"workload.toml": content, "sizes.csv": rng.choice(corpus.SIZES)}
+    for name in ("curve.csv", "times.csv", "solver.csv"):
+        draft.files[name] = rng.choice(corpus.curves())
+
+
+def quick_command(rng: Rng) -> str:
+    """Choose a command that takes a workload; the costly ones rarely."""
+    return rng.choice((*["optimum"] * 6, *EVALUATING * 4, rng.choice(COSTLY)))
+
+
+def damaged_options(rng: Rng) -> Case:
+    """Give an option a nasty value, drop one, repeat one or add an unknown one."""
+    command = rng.choice((*EVALUATING * 3, *["optimum", "bounds"] * 2, *COSTLY, "reproduce"))
+    draft = Draft(command) if command == "reproduce" else valid(rng, command)
+    for _ in range(rng.choice((1, 1, 2))):
+        option = rng.choice(OPTIONS[command])
+        chance = rng.random()
+        if chance < 0.75:
+            draft.options[option] = _nasty(rng, option)
+            draft.heavy |= option in WORK
+        elif chance < 0.85:
+            draft.options.pop(option, None)
+        else:
+            given = draft.options.get(option, "1")
+            odd = ([option], [option, given], [typo(rng, option), given], [f"{option}={given}"])
+            draft.words += rng.choice((*odd, [rng.choice(TEXTS)], ["--help"], ["--version"]))
+    if command == "reproduce":
+        draft.words.append(rng.choice(("fluid", "al", "", "fluid fluid", rng.choice(TEXTS))))
+        draft.heavy = True
+    return draft.build("options")
+
+
+def _nasty(rng: Rng, option: str) -> str:
+    own = {
+        "--speedup": (*NASTY_CURVES, *CURVES),
+        "--size": (*NASTY_LAWS, *LAWS[:-1]),
+        "--policy": (*NASTY_POLICIES, *POLICIES[:-1]),
+        "--policies": (*(f"greedy,{policy}" for policy in NASTY_POLICIES), "greedy,greedy", ","),
+        "--start": ("1=99999999999", "1=-1", "1=1,1=1", "9=1", "1=1e3", "=", "1", "1=0"),
+        "--method": ("chain", "closed-form", "simulate", "exact", "auto"),
+        "--regime": ("0,0", "1,1", "1e308,1", "-1,0.1", "nan,nan", "1/0,1", "0.5,1e-17", "9,0.1"),
+        "--prices": (
+            "0",
+            "1e308",
+            "1e-308",
+            "2,2",
+            ",".join(map(str, range(1, 40))),
+            "nan",
+            "1,,2",
+        ),
+        "--dask": ("tcp://127.0.0.1:1", "x", "tcp://", "http://[", "tcp://127.0.0.1:99999"),
+        "--scale": ("quick", "full", "QUICK", "huge"),
+    }.get(option, ())
+    if option in ("--workload", "--plot", "--out"):
+        ends = ("", ".toml", ".svg", ".png", ".exe")
+        return rng.choice(PATHS) + rng.choice(ends)
+    if option in ("--speedup", "--size", "--policy") and rng.random() < 0.2:
+        return rng.choice(PATHS) + rng.choice((".csv", ".json"))
+    if own and rng.random() < 0.7:
+        return rng.choice(own) if rng.random() < 0.8 else typo(rng, rng.choice(own))
+    return rng.choice((*NUMBERS, *NUMBERS, *TEXTS))
+
+
+def damaged_workload(rng: Rng) -> Case:
+    """Damage a workload file, or name what is no file in it."""
+    content = damaged(rng, rng.choice(corpus.workloads()))
+    # Other laws than the exponential are simulated, until an interval is tight enough.
+    draft = valid(rng, quick_command(rng) if b"\nsize =" not in content else "simulate")
+    if rng.random() < 0.1:
+        path = rng.choice(PATHS).encode(errors="surrogateescape")
+        key = rng.choice((b"size = ", b"speedup = ", b"speedup = { measured = "))
+        end = b".csv" if rng.random() < 0.7 else b""
+        line = key + b'"' + path + end + b'"' + (b" }" if b"measured" in key else b"")
+        content = b"servers = 4\n[[class]]\narrival_rate = 1\n" + line + b"\n"
+        content += b"speedup = [1, 1.8]\n" if key == b"size = " else b""
+    use_workload(rng, draft, content)
+    if rng.random() < 0.3:
+        del draft.options["--servers"]
+        draft.heavy = True
+    return draft.build("workload")
+
+
+def damaged_curve(rng: Rng) -> Case:
+    """Damage a file of measurements."""
+    draft = valid(rng, rng.choice(("optimum", "optimum", "bounds", "evaluate", "simulate")))
+    draft.options["--speedup"] = "curve.csv"
+    draft.files["curve.csv"] = damaged(rng, rng.choice(corpus.curves()))
+    return draft.build("curve")
+
+
+def damaged_sizes(rng: Rng) -> Case:
+    """Damage a file of sizes."""
+    draft = valid(rng, rng.choice(("evaluate", *["simulate"] * 20)))
+    use_size(rng, draft, "sizes.csv")
+    draft.files["sizes.csv"] = damaged(rng, rng.choice(corpus.SIZES))
+    return draft.build("sizes")
+
+
+def damaged_policy(rng: Rng) -> Case:
+    """Damage a policy file."""
+    draft = valid(rng, rng.choice(("evaluate", "evaluate", "simulate")))
+    use_policy(rng, draft, "policy.json")
+    draft.files["policy.json"] = damaged_json(rng, rng.choice(corpus.policies()))
+    return draft.build("policy")
+
+
+def damaged_run(rng: Rng) -> Case:
+    """Damage the folder of a finished reproduction, and go on with it."""
+    draft = Draft("reproduce", {"--out": "run"}, dict(corpus.finished_run()), heavy=True)
+    draft.words = [
+        "errata",
+        rng.choice(("--resume", "--resume", "--resume", "--overwrite", "--json")),
+    ]
+    names = list(draft.files)
+    for _ in range(rng.choice((1, 1, 2))):
+        name = rng.choice((names[-2], *["run/manifest.json"] * 3, rng.choice(names)))
+        draft.files[name] = damaged_json(rng, corpus.finished_run()[name])
+    if rng.random() < 0.1:
+        del draft.files[rng.choice(names)]
+    return draft.build("run")

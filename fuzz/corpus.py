@@ -1,0 +1,109 @@
+"""Valid inputs to begin with: the examples, the files of the documentation, and a small run."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^```(toml|csv|json)( title=.*)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+WORKLOADS = (
+    b"""servers = 8
+[[class]]
+name = "a"
+arrival_rate = 3.0
+speedup = [1, 1.8]
+""",
+    b"""servers = 6
+sharing = "reserved"
+[[class]]
+name = "a"
+arrival_rate = 2
+mean_size = 0.5
+weight = 2
+size = "pareto:1.5"
+speedup = "amdahl:0.9:3"
+[[class]]
+name = "b"
+arrival_rate = 1
+size = "sizes.csv"
+speedup = { measured = "curve.csv" }
+""",
+    b"""servers = 5
+[[class]]
+arrival_rate = 1
+speedup = { model = "power", exponent = 0.8, d = 2 }
+[[class]]
+arrival_rate = 1e-3
+size = "lognormal:2"
+speedup = { 2 = 1.5 }
+""",
+)
+CURVES = (
+    b"width,time\n1,10\n2,6\n",
+    b"width,speedup\n1,1\n2,1.9\n",
+    b"# c\nwidth,time\n2,3\n2,4\n",
+)
+SIZES = (b"1\n2\n3.5\n0.25\n", b"size\n10\n20\n5\n", b"# sizes\n1e3\n2e3\n")
+POLICIES = (
+    {"policy": "greedy"},
+    {"policy": "greedy-p", "classes": {"jobs": {"1": 0.5, "2": 0.5}}},
+    {"policy": "fixed", "width": 2, "strict": False},
+    {"policy": "rigid", "classes": {"jobs": 2}},
+    {"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}},
+    {"policy": "price", "q0": 1.0, "ell": 8.0, "form": "stepwise"},
+    {"policy": "price", "q0": 1.0, "ell": 8.0, "tail": 2.0},
+    {"policy": "price", "prices": [2.0, 1.0, 0.25]},
+    {"policy": "price", "scale": 2.0, "exponent": 1.5},
+    {"policy": {"policy": "fixed", "width": 1}, "blocking": 0.1},
+)
+
+
+@functools.cache
+def _documented(language: str) -> tuple[bytes, ...]:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return tuple(
+        block[3].encode()
+        for page in pages
+        for block in BLOCK.finditer(page.read_text(encoding="utf-8"))
+        if block[1] == language
+    )
+
+
+@functools.cache
+def workloads() -> tuple[bytes, ...]:
+    """Return workload files."""
+    examples = (path.read_bytes() for path in sorted((ROOT / "examples").glob("*.toml")))
+    return (*WORKLOADS, *WORKLOADS, *examples, *_documented("toml"))
+
+
+def curves() -> tuple[bytes, ...]:
+    """Return CSV files of measurements."""
+    return (*CURVES, *_documented("csv"))
+
+
+def policies() -> tuple[bytes, ...]:
+    """Return policy files."""
+    own = (json.dumps(policy).encode() for policy in POLICIES)
+    return (*own, *(block for block in _documented("json") if b'"policy"' in block))
+
+
+@functools.cache
+def finished_run() -> dict[str, bytes]:
+    """Return the files of a finished reproduction, those that resuming it reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [sys.executable, "-m", "moldable", "reproduce", "errata", "--out", "run"]
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+        home = Path(folder) / "run"
+        paths = [home / "manifest.json", home / "timings.json", *home.glob("cells/*/*.json")]
+        files = {f"run/{path.relative_to(home)}": path.read_bytes() for path in sorted(paths)}
+    # Without a fingerprint of the source a saved input can be replayed after the code has changed.
+    manifest = json.loads(files["run/manifest.json"])
+    del manifest["versions"]["source"]
+    return files | {"run/manifest.json": json.dumps(manifest).encode()}

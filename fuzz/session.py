@@ -1,0 +1,123 @@
+"""Runs many inputs, counts outcomes and saves failures."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzz.case import Case
+from fuzz.generate import generate
+from fuzz.runner import Worker
+from fuzz.verdict import CODES, Outcome, failure
+
+PROGRESS = 30.0
+"""Seconds between two lines of progress."""
+SAVED = 3
+"""Inputs saved for each cause."""
+
+
+@dataclass
+class Session:
+    """A run over many inputs.
+
+    Attributes:
+        seed: of the inputs.
+        folder: where failing inputs go.
+        outcomes: how many inputs were answered, refused, interrupted, or failed.
+        failures: how many inputs failed for each cause.
+        slowest: seconds and number of the slowest input.
+        began: when, by the monotonic clock.
+    """
+
+    seed: int
+    folder: Path
+    say: Callable[[str], None] = print
+    outcomes: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    slowest: tuple[float, int] = (0.0, -1)
+    began: float = field(default_factory=time.monotonic)
+    _ended: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, numbers: Iterator[int], workers: int, stop: Callable[[], bool]) -> None:
+        """Run inputs by their numbers until there are no more, or it is time to stop."""
+        hands = [Worker() for _ in range(workers)]
+        with ThreadPoolExecutor(workers) as pool:
+            working = [pool.submit(self._serve, hand, numbers, stop) for hand in hands]
+            try:
+                while wait(working, PROGRESS).not_done:
+                    self.say(f"{sum(self.outcomes.values())} inputs, {self._counts()}")
+            finally:
+                self._ended = True  # an interrupt, too, ends the inputs that are running
+                for hand in hands:
+                    hand.stop()
+            for part in working:
+                part.result()
+
+    def _serve(self, worker: Worker, numbers: Iterator[int], stop: Callable[[], bool]) -> None:
+        try:
+            while not stop() and not self._ended:
+                with self._lock:
+                    number = next(numbers, None)
+                if number is None:
+                    return
+                case = generate(self.seed, number)
+                outcome = worker.run(case)
+                if not self._ended:
+                    self._count(number, case, outcome)
+        finally:
+            worker.stop()
+
+    def _count(self, number: int, case: Case, outcome: Outcome) -> None:
+        cause = failure(case, outcome)
+        with self._lock:
+            self.slowest = max(self.slowest, (outcome.seconds, number))
+            if cause is None and outcome.code is not None:
+                self.outcomes[CODES[outcome.code]] += 1
+                return
+            self.outcomes["failed"] += 1
+            self.failures[cause or ""] += 1
+            if self.failures[cause or ""] <= SAVED:
+                self._save(number, case, outcome, cause or "")
+
+    def _save(self, number: int, case: Case, outcome: Outcome, cause: str) -> None:
+        home = self.folder / f"{self.seed}-{number}"
+        (home / "files").mkdir(parents=True, exist_ok=True)
+        (home / "case.json").write_text(case.to_json(), encoding="utf-8")
+        if case.call is not None:
+            (home / "call.py").write_text(case.script(), encoding="utf-8", errors="surrogatepass")
+        if not any((home / "files").iterdir()):
+            case.lay_out(home / "files")
+        again = f"cd {home / 'files'} && {case.shell()}"
+        replay = f"python -m fuzz --replay {home / 'case.json'}"
+        printed = f"{outcome.stderr}\n{outcome.stdout[:2000]}"
+        told = f"{cause}\n\nUnder the same limits: {replay}\nBy hand: {again}\n\n{printed}\n"
+        (home / "report.txt").write_text(told, encoding="utf-8", errors="replace")
+        self.say(f"input {number} ({case.kind}): {cause}\n  {replay}")
+
+    def _counts(self) -> str:
+        return ", ".join(f"{count} {name}" for name, count in self.outcomes.most_common())
+
+    def summary(self) -> str:
+        """Return the counts in words."""
+        seconds, number = self.slowest
+        total = sum(self.outcomes.values())
+        lines = [
+            f"{total} inputs in {time.monotonic() - self.began:.0f} s: {self._counts()}",
+            f"seed {self.seed}, slowest: input {number}, {seconds:.1f} s",
+            *(f"  {count:5} x {cause}" for cause, count in self.failures.most_common()),
+        ]
+        if self.failures:
+            lines.append(f"saved with the commands that reproduce them in {self.folder}")
+        return "\n".join(lines)
+
+
+def numbers(first: int, count: int | None) -> Iterator[int]:
+    """Return the numbers of the inputs."""
+    return iter(range(first, first + count)) if count is not None else itertools.count(first)

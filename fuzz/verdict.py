@@ -1,0 +1,84 @@
+"""What an input may do, and what counts as a failure."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from fuzz.case import Case
+
+CODES = {0: "answered", 2: "refused", 130: "interrupted"}
+LONGEST_MESSAGE = 10_000
+FRAME = re.compile(r'File ".*?(moldable/[\w/]+\.py)", line (\d+)')
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+WARNING = re.compile(r"\.py:\d+: (\w*Warning): ")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an input did.
+
+    Attributes:
+        code: the exit code; None if the process had to be killed or died.
+        stdout: the end of what it printed.
+        stderr: the end of its messages.
+        length: of its messages, in bytes.
+        seconds: it took, without compiling.
+        died: why there is no exit code.
+    """
+
+    code: int | None
+    stdout: str = ""
+    stderr: str = ""
+    length: int = 0
+    seconds: float = 0.0
+    died: str = ""
+
+
+def failure(case: Case, outcome: Outcome) -> str | None:
+    """Return in a few words why the input failed; equal words for equal causes."""
+    if outcome.code is None:
+        return outcome.died
+    if "Traceback (most recent call last)" in outcome.stderr:
+        return f"traceback: {_cause(outcome.stderr)}"
+    if outcome.code not in CODES or (outcome.code == 130 and not case.heavy):
+        return f"exit code {outcome.code}"
+    if found := WARNING.search(outcome.stderr):
+        return f"Python warning: {found[1]} in {_place(outcome.stderr) or 'a library'}"
+    return _said(case, outcome)
+
+
+def _said(case: Case, outcome: Outcome) -> str | None:
+    """Judge what was printed."""
+    if outcome.length > LONGEST_MESSAGE:
+        return f"message over {LONGEST_MESSAGE} bytes ({case.kind})"
+    if case.call is None and CONTROL.search(outcome.stdout + outcome.stderr):
+        return f"control character printed ({case.kind})"
+    if outcome.code == 2 and not outcome.stderr.strip():
+        return "refused without a message"
+    if case.call is None and outcome.code == 0 and "--json" in case.arguments[1:]:
+        return _not_json(case, outcome.stdout)
+    return None
+
+
+def _not_json(case: Case, text: str) -> str | None:
+    if {"--help", "-h", "--version"} & set(case.arguments) or "[...]" in text:
+        return None
+    try:
+        json.loads(text, parse_constant=int)  # which refuses NaN and Infinity
+    except ValueError:
+        return "--json printed what is not JSON"
+    return None
+
+
+def _cause(text: str) -> str:
+    """Name the exception and the last line of the package that it passed through."""
+    lines = [line for line in text.strip().splitlines() if re.match(r"[\w.]+(:|$)", line)]
+    name = lines[-1].partition(":")[0] if lines else "unknown"
+    return f"{name} in {_place(text) or 'a library'}"
+
+
+def _place(text: str) -> str | None:
+    found = FRAME.findall(text)
+    return ":".join(found[-1]) if found else None

@@ -1,0 +1,203 @@
+"""The process that runs inputs, one after the other, under a limit of memory.
+
+It reads cases from standard input, a line each, and writes events to standard output, a line each:
+`ready`; `compiling` true and false (numba's compilation is not part of an input's time); and `done`
+with what the input did. `runner` kills it when an input takes too long.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from numba.core import event
+
+import moldable.cli
+from fuzz.case import PREAMBLE, Case
+from moldable.errors import MoldableError
+
+MEMORY = 2 << 30
+KEPT = 20_000
+"""Characters kept of the beginning and of the end of each stream."""
+WARM_UP = (  # load what most inputs need
+    "evaluate --servers 4 --load 0.8 --speedup 1,1.8 --method chain",
+    "simulate --servers 4 --load 0.8 --speedup 1,1.8 --jobs 20 --replications 2",
+    "simulate --servers 4 --load 0.8 --speedup 1,1.8 --jobs 20 --replications 2 --size lognormal:2",
+)
+
+
+class Exited(BaseException):
+    """Stands for `os._exit`."""
+
+
+class _Compiling(event.Listener):
+    """Tells when numba begins and ends to compile."""
+
+    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
+        self.tell, self.depth = tell, 0
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002
+        self.depth += 1
+        if self.depth == 1:
+            self.tell({"compiling": True})
+
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002
+        self.depth -= 1
+        if self.depth == 0:
+            self.tell({"compiling": False})
+
+
+def run(case: Case) -> dict[str, Any]:
+    """Run an input in a folder of its own; return its exit code and what it wrote."""
+    home, folder = Path.cwd(), Path(tempfile.mkdtemp(prefix="fuzz-"))
+    streams = sys.stdout, sys.stderr
+    out, err = io.BytesIO(), io.BytesIO()
+    captured = [io.TextIOWrapper(raw, encoding="utf-8", write_through=True) for raw in (out, err)]
+    try:
+        case.lay_out(folder)
+        os.chdir(folder)
+        sys.stdout, sys.stderr = captured
+        code = _guarded(case)
+    finally:
+        sys.stdout, sys.stderr = streams
+        os.chdir(home)
+        shutil.rmtree(folder, ignore_errors=True)
+    return {"code": code, "stdout": _text(out), "stderr": _text(err), "length": err.tell()}
+
+
+def _text(stream: io.BytesIO) -> str:
+    text = stream.getvalue().decode(errors="replace")
+    return text if len(text) <= 2 * KEPT else f"{text[:KEPT]}\n[...]\n{text[-KEPT:]}"
+
+
+def _guarded(case: Case) -> int:
+    """Return the exit code that a process of its own would have."""
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if case.call is None:
+            _command(case.arguments)
+        else:
+            _call(case)
+        code = 0
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except Exited as stop:
+        code = stop.args[0]
+    except BaseException:  # noqa: BLE001 - whatever a process would die of
+        traceback.print_exc()
+        code = 1
+    finally:
+        # A process waits for its threads before it ends, so a thread that goes on is a hang.
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
+
+
+def _command(arguments: tuple[str, ...]) -> None:
+    sys.argv = ["moldable", *arguments]
+    moldable.cli.main()
+
+
+def _call(case: Case) -> None:
+    names: dict[str, Any] = {}
+    try:
+        exec(PREAMBLE, names)  # noqa: S102 - the expression is ours
+        answer = eval(case.call or "None", names)  # noqa: S307
+        print(repr(answer)[:KEPT])
+    except MoldableError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
+        if any(
+            "/moldable/" in frame.filename for frame in traceback.extract_tb(error.__traceback__)
+        ):
+            raise
+        print(f"not an expression: {error}", file=sys.stderr)  # such as {{}: 1}
+        sys.exit(2)
+    if hasattr(answer, "to_dict"):
+        print(json.dumps(answer.to_dict(), allow_nan=False))
+
+
+def _import_all() -> None:
+    """Import what inputs may need: an interrupt in an import would leave half a module."""
+    for module in pkgutil.walk_packages(moldable.__path__, "moldable."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for name in ("matplotlib.figure", "matplotlib.backends.backend_svg", "scipy.sparse.linalg"):
+        importlib.import_module(name)
+    exec(PREAMBLE, {})  # noqa: S102
+
+
+def _follow(parent: int, leave: Callable[[int], object]) -> None:
+    """End with the runner, even in the middle of an input that hangs."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    leave(1)
+
+
+def _size() -> int:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    return pages * resource.getpagesize()
+
+
+def main() -> None:
+    """Serve cases until standard input ends."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)  # inputs may read /dev/stdin; what they write behind Python's back is lost
+    os.dup2(null, 1)
+    lock = threading.Lock()
+
+    def tell(what: dict[str, Any]) -> None:
+        with lock:
+            answers.write(json.dumps(what) + "\n")
+            answers.flush()
+
+    def leave(code: int) -> None:
+        raise Exited(code)
+
+    threading.Thread(target=_follow, args=(os.getppid(), os._exit), daemon=True).start()
+    os._exit = leave
+    typer.main.get_command = functools.cache(typer.main.get_command)  # half of an input's time
+    os.environ |= {"COLUMNS": "80", "NO_COLOR": "1", "MPLBACKEND": "agg"}
+    for category in (RuntimeWarning, UserWarning, FutureWarning):
+        warnings.simplefilter("always", category)  # not only once in this process
+    event.register("numba:compile", _Compiling(tell))
+    _import_all()
+    for line in WARM_UP if "--warm" in sys.argv else ():
+        run(Case("warm-up", tuple(line.split())))
+    limit = _size() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    tell({"ready": True})
+    for line in requests:
+        case = Case.from_json(line)
+        done = run(case)
+        if _size() > limit - MEMORY // 2:
+            gc.collect()
+        tell({"done": done, "tired": _size() > limit - MEMORY // 2})
+
+
+if __name__ == "__main__":
+    main()

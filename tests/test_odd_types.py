@@ -1,0 +1,174 @@
+"""Values of the wrong type are refused with an error of the library, wherever they are passed."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from moldable import (
+    Exponential,
+    FluidPath,
+    Greedy,
+    JobClass,
+    MixedErlang,
+    MoldableError,
+    Poisson,
+    Regime,
+    Rigid,
+    SizeLaw,
+    SpeedUp,
+    Workload,
+    bounds,
+    evaluate,
+    frontiers,
+    greedy_p,
+    optimal_control,
+    optimum,
+    parse_regime,
+    parse_speedup,
+    read_curve,
+    read_policy_file,
+    read_workload,
+    reserve,
+    reserve_whole,
+    simulate,
+    tune,
+    untuned_price,
+    write_policy_file,
+)
+
+CURVE = SpeedUp([1, 1.8])
+ODD = (None, 3, "x", [], {"a": 1}, np.array([1, 2]), object())
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda odd: simulate(odd, 4),
+        lambda odd: evaluate(odd, 4),
+        lambda odd: reserve(odd, 4),
+        lambda odd: reserve_whole(odd, 4),
+        lambda odd: greedy_p(odd, 4),
+        lambda odd: greedy_p(odd, 4, 0.7),
+        lambda odd: untuned_price(odd, 4),
+        lambda odd: optimal_control(odd, 4, 2.0),
+        lambda odd: tune(odd, 4, max_blocking=0.3),
+    ],
+)
+def test_what_is_not_a_workload_is_refused(ask, odd):
+    with pytest.raises(MoldableError, match=r"workload is of type .*, not Workload; pass"):
+        ask(odd)
+
+
+@pytest.mark.parametrize("odd", ODD[:2] + ODD[3:], ids=lambda value: type(value).__name__)
+def test_a_class_refuses_a_name_a_curve_and_sizes_of_other_types(odd):
+    for name, speedup, size in (
+        (odd, CURVE, Exponential()),
+        ("a", odd, Exponential()),
+        ("a", CURVE, odd),
+    ):
+        with pytest.raises(MoldableError, match="is of type"):
+            JobClass(name, 1.0, speedup, size=size)
+    with pytest.raises(MoldableError, match=r"is of type|has no class"):
+        Workload(odd)
+    with pytest.raises(MoldableError, match="a class is of type"):
+        Workload((odd,))
+    with pytest.raises(MoldableError, match=r"sharing=.* is unknown"):
+        Workload((JobClass("a", 1.0, CURVE),), odd)
+
+
+@pytest.mark.parametrize("odd", ODD[:2] + ODD[3:], ids=lambda value: type(value).__name__)
+def test_what_is_not_a_curve_is_refused(odd):
+    for ask in (lambda: optimum(odd, 0.5), lambda: frontiers([CURVE, odd])):
+        with pytest.raises(MoldableError, match="curve is of type"):
+            ask()
+
+
+def test_arrivals_of_other_types_are_refused():
+    workload = Workload.single(CURVE, 0.5, 4)
+    with pytest.raises(MoldableError, match="arrivals"):
+        simulate(workload, 4, jobs=10, arrivals="poisson")
+    with pytest.raises(MoldableError, match="arrivals"):
+        simulate(workload, 4, jobs=10, arrivals=Poisson)
+
+
+@pytest.mark.parametrize("odd", [3, 1.5, None, np.array(3)], ids=repr)
+def test_curves_laws_and_files_refuse_what_cannot_be_read(odd):
+    for ask in (
+        SpeedUp,
+        parse_speedup,
+        parse_regime,
+        SizeLaw.parse,
+        MixedErlang,
+        read_curve,
+        read_workload,
+        read_policy_file,
+        lambda value: write_policy_file(Greedy(), value),
+    ):
+        with pytest.raises(MoldableError, match=r"pass|write"):
+            ask(odd)
+
+
+@pytest.mark.parametrize("odd", [np.array(["a", "b"]), None, 3], ids=repr)
+def test_an_estimator_that_is_not_text_is_refused(odd):
+    with pytest.raises(MoldableError, match=r"estimator .* is unknown"):
+        simulate(Workload.single(CURVE, 0.5, 4), 4, jobs=10, estimator=odd)
+
+
+def test_a_policy_for_a_class_whose_name_is_not_text_is_refused():
+    with pytest.raises(MoldableError, match="names class None"):
+        evaluate(Workload.single(CURVE, 0.5, 4), 4, Rigid({None: 1}))
+
+
+def test_whole_servers_are_divided_alike_whatever_the_type_of_their_number():
+    workload = Workload((JobClass("a", 0.5, CURVE), JobClass("b", 0.8, CURVE)))
+    plain = json.dumps(reserve_whole(workload, 4).to_dict())
+    for servers in (4.0, np.int64(4), Fraction(4)):
+        assert json.dumps(reserve_whole(workload, servers).to_dict()) == plain
+
+
+@pytest.mark.parametrize("many", [10**7, 2**63, 2**64])
+def test_more_replications_than_can_be_planned_are_refused(many):
+    with pytest.raises(MoldableError, match=r"replications=\d+ must be a whole number from 1 to"):
+        simulate(Workload.single(CURVE, 0.5, 4), 4, jobs=10, replications=many)
+
+
+def test_a_regime_and_bounds_refuse_what_is_not_a_number():
+    for odd in ("1", [1], None):
+        with pytest.raises(MoldableError, match="is not a number"):
+            Regime(odd, 0.1)
+        with pytest.raises(MoldableError, match="is not a number"):
+            Regime(0.5, odd)
+        with pytest.raises(MoldableError, match="is not a number"):
+            bounds(CURVE, odd, 4)
+        with pytest.raises(MoldableError, match="is not a number"):
+            bounds(CURVE, 0.5, 4, alpha=odd)
+
+
+def test_bounds_of_numpy_numbers_can_be_written_as_json():
+    plain = bounds(CURVE, 0.9, 4, alpha=0.5)
+    numpy = bounds(CURVE, np.float64(0.9), np.int64(4), alpha=np.float64(0.5))
+    assert json.dumps(numpy.to_dict()) == json.dumps(plain.to_dict())
+
+
+def test_a_fraction_as_target_is_refused_like_the_same_float():
+    workload = Workload.single(SpeedUp([1, 1]), 2.5, 2)
+    said = set()
+    for limit in (0.5, Fraction(1, 2)):
+        with pytest.raises(MoldableError) as caught:
+            tune(workload, 2, max_blocking=limit, precision=0.5, seed=1)
+        said.add(str(caught.value))
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("odd", [Poisson(), "x", [[1], [2, 3]], {None: 1}, -1, ["x"]], ids=str)
+def test_a_fluid_path_refuses_a_start_and_times_that_are_not_numbers(odd):
+    solution = optimum(CURVE, 0.9)
+    with pytest.raises(MoldableError, match=r"the start|times"):
+        FluidPath(solution, odd)
+    with pytest.raises(MoldableError, match="times"):
+        FluidPath(solution, [0, 0]).at([odd])
