@@ -8,6 +8,7 @@ import time
 
 from verification import (
     bounds_against_exact,
+    chain_against_gth,
     chain_against_simulation,
     division_against_highs,
     interval_coverage,
@@ -35,6 +36,7 @@ EXPERIMENTS = (
     simulation_against_erlang,
     interval_coverage,
     kernels_agree,
+    chain_against_gth,
     chain_against_simulation,
     bounds_against_exact,
     paper_pareto_column,

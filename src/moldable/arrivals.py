@@ -191,7 +191,7 @@ class ArrivalTimes(Arrivals):
     def __post_init__(self) -> None:
         try:
             times = np.array(self.times, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise WorkloadError("arrival times must be a list of numbers") from None
         if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
             raise WorkloadError("arrival times must be a list of at least one finite number")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from moldable.arrivals import Arrivals, Poisson
+from moldable.checks import listed
 from moldable.errors import PolicyError
 from moldable.evaluation import Unsolved, check_request, evaluate, solve_exactly
 from moldable.performance import Estimate, Performance
@@ -167,6 +168,7 @@ def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
     if isinstance(policies, Mapping):
         named = dict(policies)
     else:
+        policies = listed(policies, "policies", PolicyError, "policies in a list: [Greedy()]")
         names = [
             "greedy(p*)" if policy is None else str(getattr(policy, "name", policy))
             for policy in policies

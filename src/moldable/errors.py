@@ -43,6 +43,11 @@ def printable(text: str) -> str:
     )
 
 
+def cut(text: str) -> str:
+    """Shorten a message: the value stands at its beginning, the way to mend it at its end."""
+    return text if len(text) <= LONGEST else f"{text[:_BEGINNING]} [...] {text[-_END:]}"
+
+
 def shown(value: object) -> str:
     """Return the `repr` of a value, or its type where that has none: an integer may be too long."""
     try:
@@ -55,10 +60,7 @@ class MoldableError(ValueError):
     """The root of every error raised on purpose."""
 
     def __init__(self, message: str = "") -> None:
-        text = printable(message)
-        if len(text) > LONGEST:  # the value stands at the beginning, the way to mend it at the end
-            text = f"{text[:_BEGINNING]} [...] {text[-_END:]}"
-        super().__init__(text)
+        super().__init__(cut(printable(message)))
 
 
 class SpeedUpError(MoldableError):

@@ -16,13 +16,14 @@ from moldable.chain.equi import equi_performance
 from moldable.chain.exact import solve_system
 from moldable.chain.pool import predicted_states
 from moldable.chain.states import MOST_STATES
-from moldable.checks import number
+from moldable.checks import number, whole
 from moldable.errors import ChainError, NearlyDecomposableError, SimulationError, nearest
 from moldable.performance import Performance
 from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
 from moldable.simulation.simulate import Progress, simulate
 from moldable.system import System, build_system, by_pool
+from moldable.threads import interruptible
 from moldable.workload import Workload
 
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
@@ -109,7 +110,7 @@ def solve_exactly(system: System, method: str) -> Performance | Unsolved:
         return Unsolved(reason)
     try:
         most = 2 * QUICK if method == "auto" else MOST_STATES
-        return solve_system(system, chosen, most).performance(reason)
+        return interruptible(solve_system, system, chosen, most).performance(reason)
     except ChainError as error:
         if method != "auto":
             raise
@@ -119,7 +120,7 @@ def solve_exactly(system: System, method: str) -> Performance | Unsolved:
 
 def check_request(method: str, precision: float) -> None:
     """Refuse unknown methods and impossible precisions, whichever method will be used."""
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ChainError(f"method {method!r} is unknown; {nearest(str(method), METHODS)}")
     precision = number(precision, "precision", SimulationError)
     if not 0.0 < precision < 1.0:
@@ -150,4 +151,4 @@ def _equi(workload: Workload, servers: int, method: str, arrivals: Arrivals | No
             f"method {method!r} does not apply: use 'auto'"
         )
     reason = "a formula is known" if method == "auto" else "asked for"
-    return equi_performance(workload, servers, reason)
+    return equi_performance(workload, whole(servers, "servers", ChainError), reason)

@@ -63,7 +63,8 @@ def test_a_folder_with_results_is_refused_unless_told(tmp_path):
     RunFolder.create(tmp_path, PARAMETERS).keep("a/one", {}, seconds=0.1, arrivals=5)
     with pytest.raises(MoldableError, match=r"holds the results of a run \(scale tiny, seed 1\)"):
         RunFolder.create(tmp_path, PARAMETERS)
-    assert RunFolder.read(tmp_path).timings == {"a/one": {"seconds": 0.1, "arrivals": 5}}
+    timing = RunFolder.read(tmp_path).timings["a/one"]
+    assert (timing["seconds"], timing["arrivals"]) == (0.1, 5)
     assert not RunFolder.create(tmp_path, PARAMETERS, overwrite=True).has("a/one")
 
 
@@ -276,3 +277,10 @@ def test_without_matplotlib_nothing_is_begun_or_given_up(tmp_path, monkeypatch):
 def test_a_name_too_long_for_a_folder_is_refused(tmp_path):
     with pytest.raises(MoldableError, match="file name too long; choose another --out"):
         RunFolder.resume(tmp_path / ("a" * 300), PARAMETERS)
+
+
+def test_an_edited_cell_is_refused(tmp_path):
+    RunFolder.create(tmp_path, PARAMETERS).keep("a/one", {"x": 1}, seconds=0.0, arrivals=0)
+    (tmp_path / "cells" / "a" / "one.json").write_text('{"x": 2}')
+    with pytest.raises(MoldableError, match=r"one\.json is damaged: it was edited.*delete it"):
+        RunFolder.read(tmp_path).load("a/one")

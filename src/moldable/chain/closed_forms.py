@@ -14,16 +14,27 @@ import numpy as np
 
 from moldable.assumptions import ROUNDING
 from moldable.chain.law import Joint, PoolLaw
+from moldable.checks import positive, whole
+from moldable.errors import ChainError
 from moldable.hull import Floats
 from moldable.sizes import Exponential
 from moldable.system import System
 
 NEVER: Final = 1e-290
 """Probability that is as good as none, and below which doubles lose their digits."""
+MOST_SLOTS: Final = 20_000_000
 
 
 def erlang_b(slots: int, offered: float) -> float:
-    """Return the probability that all slots are taken: Erlang's formula B."""
+    """Return the probability that all slots are taken: Erlang's formula B.
+
+    Args:
+        slots: how many, at least 1.
+        offered: mean number of slots that jobs would take if none were blocked.
+    """
+    slots, offered = whole(slots, "slots", ChainError), positive(offered, "offered", ChainError)
+    if slots > MOST_SLOTS:
+        raise ChainError(f"slots={slots} is more than {MOST_SLOTS:,}, which fit into memory")
     return float(occupied_slots(slots, offered)[-1])
 
 

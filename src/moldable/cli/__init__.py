@@ -22,7 +22,7 @@ from moldable.cli.simulate import simulate
 from moldable.cli.tradeoff import tradeoff
 from moldable.cli.tune import tune
 from moldable.cli.wording import in_options
-from moldable.errors import MoldableError, printable
+from moldable.errors import MoldableError, cut, printable
 
 BAD_INPUT = 2
 UsageError: Any = typer.BadParameter.__base__
@@ -83,7 +83,7 @@ def main() -> None:
         code = _refused(in_options(str(error), sys.argv[1:]))
     except UsageError as error:
         # It quotes the command line; a help text has lines of its own.
-        error.message = "\n".join(map(printable, error.message.split("\n")))
+        error.message = cut("\n".join(map(printable, error.message.split("\n"))))
         error.show()
         code = BAD_INPUT
     except MemoryError:

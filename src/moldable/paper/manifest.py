@@ -9,7 +9,7 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from moldable.errors import InputError, ResultsError
 from moldable.paper.drawing import refuse_without_matplotlib
@@ -113,7 +113,7 @@ def _source() -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file of results."""
     try:
-        content = json.loads(read_bytes(path))
+        content = json.loads(read_bytes(path), parse_constant=_refuse_constant)
     except InputError as error:
         raise ResultsError(str(error)) from None
     except (ValueError, RecursionError):
@@ -121,6 +121,11 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ResultsError(f"{path} is damaged: it is not a JSON object; delete it and resume")
     return content
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which are no JSON and cannot be written again."""
+    raise ValueError(name)
 
 
 def to_json(content: Mapping[str, Any]) -> bytes:

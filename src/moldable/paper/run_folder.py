@@ -16,6 +16,7 @@ folder, so that no other run can write there at the same time.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import shutil
 from collections.abc import Mapping
@@ -139,13 +140,23 @@ class RunFolder:
 
     def keep(self, key: str, result: Result, *, seconds: float, arrivals: int) -> None:
         """Keep what a cell found, and how long that took."""
-        self.write(f"cells/{key}.json", to_json(result))
-        self._timings[key] = {"seconds": round(seconds, 3), "arrivals": arrivals}
+        content = to_json(result)
+        self.write(f"cells/{key}.json", content)
+        self._timings[key] = {
+            "seconds": round(seconds, 3),
+            "arrivals": arrivals,
+            "digest": _digest(content),
+        }
         self.write(TIMINGS, to_json(self._timings))
 
     def load(self, key: str) -> Result:
-        """Read what a cell found."""
-        return read_json(self._cell(key))
+        """Read what a cell found; a file that was edited since is refused."""
+        path = self._cell(key)
+        result = read_json(path)
+        kept = self._timings.get(key, {}).get("digest")
+        if kept is not None and kept != _digest(to_json(result)):
+            raise ResultsError(f"{path} is damaged: it was edited; delete it and resume")
+        return result
 
     def publish(self, experiment: Experiment, results: Results) -> None:
         """Write an experiment's tables and figures, and all of its results in one file."""
@@ -199,6 +210,10 @@ def _begun(path: Path) -> bool:
         return (path / MANIFEST).exists()
     except OSError:
         return False  # what is wrong is said where the folder is made
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _read_timings(path: Path) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from moldable.workload import Workload, checked_workload
 
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
+LONGEST_WARMUP: Final = 1e12
 MOST_REPLICATIONS: Final = 10**6
 """Each is planned, and its counts are kept."""
 PATIENCE: Final = 1.0
@@ -253,7 +254,9 @@ def _refuse_bad_numbers(
     for name, real in (("warmup", warmup), ("precision", precision)):
         if real is not None:
             number(real, name, SimulationError)
-    if warmup is not None and not 0.0 <= warmup < math.inf:
-        raise SimulationError(f"warmup={warmup} must be finite and at least 0, in mean sizes")
+    if warmup is not None and not 0.0 <= warmup <= LONGEST_WARMUP:
+        raise SimulationError(
+            f"warmup={warmup} must be between 0 and {LONGEST_WARMUP:g}, in mean sizes"
+        )
     if precision is not None and not 0.0 < precision < 1.0:
         raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
