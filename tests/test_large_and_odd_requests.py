@@ -51,13 +51,13 @@ def test_a_remainder_at_low_load_blocks_nobody_and_warns_of_nothing(servers, loa
     assert answer.busy_fraction == pytest.approx(load, rel=1e-9)
 
 
-def test_a_window_that_grows_too_far_is_left_to_simulation():
+def test_a_window_that_would_grow_too_far_is_left_to_simulation():
     # Two ways to be busy, far apart: narrow jobs while few servers are idle, wide ones otherwise.
     workload = Workload.single(SpeedUp([1, 3.0]), 1.2, 2000)
     policy = Thresholds({"jobs": {1: 1, 130: 2}})
     answer = evaluate(workload, 2000, policy, precision=0.3, seed=1)
     assert answer.method == "simulate"
-    assert "no window of 500,000 states" in answer.reason
+    assert "the chain would have" in answer.reason
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_every_error_descends_from_one_root():
         for value in vars(errors).values()
         if inspect.isclass(value) and value.__module__ == errors.__name__
     ]
-    assert len(kinds) == 13
+    assert len(kinds) == 14
     assert all(issubclass(kind, errors.MoldableError) for kind in kinds)
     assert issubclass(errors.MoldableError, ValueError)
     assert all(kind.__name__ in errors.__doc__ for kind in kinds)

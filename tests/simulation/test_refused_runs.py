@@ -83,3 +83,9 @@ def test_impossible_arrivals_are_refused(build):
 def test_values_of_the_wrong_type_are_refused_by_name(options, message):
     with pytest.raises(SimulationError, match=message):
         simulate(CHAIN, 40, **options)
+
+
+def test_a_warm_up_of_hours_is_refused_before_it_begins():
+    overload = Workload.single(SpeedUp([1, 1.5]), 1e20, 5)
+    with pytest.raises(MoldableError, match=r"5e\+20 arrivals, more than 1e\+11; give a lower"):
+        simulate(overload, 5, GreedyP({"jobs": {1: 0.5, 2: 0.5}}), seed=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Hashable, Sequence
 from typing import Final, final
 
@@ -10,7 +11,7 @@ from moldable.arrivals import Poisson
 from moldable.chain.exact import stationary_law
 from moldable.chain.pool import predicted_states
 from moldable.control.shapes import EXPONENTIAL, priced
-from moldable.errors import ControlError
+from moldable.errors import ControlError, NearlyDecomposableError
 from moldable.evaluation import QUICK
 from moldable.policies.greedy import GreedyP
 from moldable.policies.policy_table import Policy
@@ -58,11 +59,7 @@ class Trials:
     def measure(self, policies: Sequence[Policy], number: int) -> list[Pair]:
         """Return blocking and mean time of each policy; later rounds count more jobs."""
         if self.exact:
-            answers = [
-                stationary_law(self.workload, self.servers, policy).performance()
-                for policy in policies
-            ]
-            return [(a.blocking.value, a.mean_execution_time.value) for a in answers]
+            return [self._solved(policy) for policy in policies]
         found = try_policies(
             self.workload,
             self.servers,
@@ -73,6 +70,14 @@ class Trials:
             threads=self.threads,
         )
         return list(zip(found.blockings.tolist(), found.mean_times.tolist(), strict=True))
+
+    def _solved(self, policy: Policy) -> Pair:
+        """Return the exact figures; a policy whose figures cannot be bounded is no candidate."""
+        try:
+            answer = stationary_law(self.workload, self.servers, policy).performance()
+        except NearlyDecomposableError:
+            return 1.0, math.inf
+        return answer.blocking.value, answer.mean_execution_time.value
 
     def prices(self, pairs: list[Pair], number: int, tail: float = EXPONENTIAL) -> list[Pair]:
         """Measure prices with a tail."""

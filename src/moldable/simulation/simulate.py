@@ -41,7 +41,8 @@ from moldable.workload import Workload, checked_workload
 
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
-LONGEST_WARMUP: Final = 1e12
+LONGEST_WARMUP: Final = 1e11
+"""Arrivals of a warm-up in one replication, and mean sizes, at the most."""
 MOST_REPLICATIONS: Final = 10**6
 """Each is planned, and its counts are kept."""
 PATIENCE: Final = 1.0
@@ -167,12 +168,15 @@ def compile_kernel(plan: Plan, kernel: str, chunk: tuple[int, ...]) -> None:
 
 def warmup_of(plan: Plan, kernel: str, asked: float | None) -> tuple[float, list[str]]:
     """Return the time to leave out, and what is to be said about it."""
-    unit = mean_size(plan.system)
+    unit, rate = mean_size(plan.system), plan.system.workload.arrival_rate
     if asked is not None:
+        _refuse_endless(asked * unit * rate, "ask for a shorter warm-up")
         return asked * unit, []
     listed = isinstance(plan.system.arrivals, ArrivalTimes)
     if listed or exactly_stationary(plan.system, plan.start):
         return 0.0, []
+    # No pilot settles within less than one mean execution time of the slowest kind.
+    _refuse_endless(float(plan.system.kind_scale.max()) * rate, "give a lower load")
     time, unsettled = choose_warmup(plan, partial(interruptible, RUNNERS[kernel]))
     if unsettled is None:
         return time, []
@@ -181,6 +185,14 @@ def warmup_of(plan: Plan, kernel: str, asked: float | None) -> tuple[float, list
         f"{time / unit:.3g} may be too short; give --warmup (in Python: warmup=)"
     )
     return time, [note]
+
+
+def _refuse_endless(arrivals: float, mend: str) -> None:
+    """Refuse a warm-up of so many arrivals that it would take hours."""
+    if arrivals > LONGEST_WARMUP:
+        raise SimulationError(
+            f"a warm-up would last {arrivals:.2g} arrivals, more than {LONGEST_WARMUP:g}; {mend}"
+        )
 
 
 def _refuse_hopeless(workload: Workload, estimator: str, precision: float | None) -> None:
