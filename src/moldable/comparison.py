@@ -6,7 +6,6 @@ that their differences are far better known than the figures themselves.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -158,7 +157,11 @@ def compare(
     )
     for name, pair in together.items():
         warned = unsolved[name].warn(pair.performance)
-        found[name] = dataclasses.replace(pair, performance=warned)
+        found[name] = Paired(
+            warned,
+            Sample(warned.blocking, pair.blocking.errors),
+            Sample(warned.mean_execution_time, pair.time.errors),
+        )
     found = {name: found[name] for name in named}
     rivals = {name: own for name, own in found.items() if not isinstance(named[name], Equi)}
     return Comparison(tuple(_compared(name, found, rivals) for name in found))

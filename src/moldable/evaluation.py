@@ -6,7 +6,6 @@ asked precision. The answer says which, and why.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -30,8 +29,8 @@ METHODS: Final = ("auto", "closed-form", "chain", "simulate")
 QUICK: Final = 250_000
 """States that are solved in a few seconds."""
 MISSED: Final = (
-    "the chain is nearly decomposable: a simulation may never meet states that matter, and its "
-    "intervals do not allow for that"
+    "the chain is nearly decomposable: a simulation may never meet states that matter, so no "
+    "intervals are given"
 )
 
 
@@ -97,10 +96,8 @@ class Unsolved:
     warning: str = ""
 
     def warn(self, simulated: Performance) -> Performance:
-        """Add the warning to the simulated answer."""
-        if not self.warning:
-            return simulated
-        return dataclasses.replace(simulated, warnings=(*simulated.warnings, self.warning))
+        """Add the warning to the simulated answer, and take its intervals away."""
+        return simulated.without_intervals(self.warning) if self.warning else simulated
 
 
 def solve_exactly(system: System, method: str) -> Performance | Unsolved:

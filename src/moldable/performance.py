@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 Interval = tuple[float, float]
@@ -152,6 +152,24 @@ class Performance:
             f"mean_execution_time={self.mean_execution_time}, "
             f"busy_fraction={self.busy_fraction:.4g}, policy={self.provenance['policy']!r}, "
             f"method={self.method!r})"
+        )
+
+    def without_intervals(self, warning: str) -> Performance:
+        """Return the same figures for a run whose intervals are known not to hold."""
+        parts = tuple(
+            replace(
+                part,
+                blocking=Estimate(part.blocking.value, None),
+                mean_execution_time=Estimate(part.mean_execution_time.value, None),
+            )
+            for part in self.classes
+        )
+        return replace(
+            self,
+            blocking=Estimate(self.blocking.value, None),
+            mean_execution_time=Estimate(self.mean_execution_time.value, None),
+            classes=parts,
+            warnings=(*self.warnings, warning),
         )
 
     def figures(self) -> dict[str, Any]:

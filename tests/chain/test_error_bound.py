@@ -63,9 +63,12 @@ def test_a_simulation_in_place_of_a_nearly_decomposable_chain_carries_a_warning(
     found = evaluate(workload, 84, TwoWaysToLive(), precision=0.1, seed=1)
     assert found.method == "simulate"
     assert any("nearly decomposable" in warning for warning in found.warnings)
+    assert found.blocking.interval is None  # it would not hold the true 0.0023
+    assert found.mean_execution_time.interval is None
     side_by_side = compare(workload, 84, {"own": TwoWaysToLive()}, precision=0.1, seed=1)
-    warnings = side_by_side.policies[0].performance.warnings
-    assert any("nearly decomposable" in warning for warning in warnings)
+    own = side_by_side.policies[0].performance
+    assert any("nearly decomposable" in warning for warning in own.warnings)
+    assert own.blocking.interval is None
 
 
 def test_sizes_ten_orders_of_magnitude_apart_are_right_or_refused():

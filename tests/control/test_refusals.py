@@ -73,7 +73,7 @@ def test_only_the_family_is_spoken_of_where_the_programme_does_not_fit(monkeypat
 
 
 def test_a_load_that_no_programme_can_hold_is_refused_without_its_words():
-    with pytest.raises(MoldableError, match=r"5e\+20 arrivals.* give a lower load") as refusal:
+    with pytest.raises(MoldableError, match=r"5e\+20 arrivals.* lower the load") as refusal:
         tune(Workload.single(SpeedUp([1, 1.5]), 1e20, 5), 5, max_blocking=0.5, seed=1)
     assert "tolerance" not in str(refusal.value)
 

@@ -85,7 +85,31 @@ def test_values_of_the_wrong_type_are_refused_by_name(options, message):
         simulate(CHAIN, 40, **options)
 
 
-def test_a_warm_up_of_hours_is_refused_before_it_begins():
-    overload = Workload.single(SpeedUp([1, 1.5]), 1e20, 5)
-    with pytest.raises(MoldableError, match=r"5e\+20 arrivals, more than 1e\+11; give a lower"):
-        simulate(overload, 5, GreedyP({"jobs": {1: 0.5, 2: 0.5}}), seed=1)
+@pytest.mark.parametrize(
+    "workload",
+    [
+        Workload.single(SpeedUp([1, 1.5]), 1e20, 5),
+        Workload(
+            (JobClass("a", 8.0, SpeedUp([1, 1.8])), JobClass("b", 1e-8, SpeedUp([1, 1.5]), 1e8))
+        ),
+    ],
+    ids=["overload", "a rare class of long jobs"],
+)
+def test_a_warm_up_of_hours_is_refused_before_it_begins(workload):
+    mixed = GreedyP({part.name: {1: 0.5, 2: 0.5} for part in workload.classes})
+    with pytest.raises(MoldableError, match=r"warm-up of .* arrivals in each replication"):
+        simulate(workload, 5, mixed, jobs=1000, replications=4, seed=1)
+
+
+@pytest.mark.parametrize("count", [2**62, 2**63, 10**30, True, 5])
+def test_more_jobs_than_servers_at_the_start_are_refused(count):
+    """Products of huge counts used to wrap around, and the kernel crashed."""
+    with pytest.raises(SimulationError, match="start"):
+        simulate(
+            Workload.single(SpeedUp([1, 1.8]), 0.8, 4), 4, jobs=10, replications=2, start={2: count}
+        )
+
+
+def test_a_width_beyond_all_numbers_at_the_start_is_refused():
+    with pytest.raises(SimulationError, match="never have width"):
+        simulate(Workload.single(SpeedUp([1, 1.8]), 0.8, 4), 4, jobs=10, start={10**30: 1})

@@ -86,7 +86,10 @@ class Thresholds(Policy):
 def _checked(name: str, table: Mapping[int, int]) -> dict[int, int]:
     where = f"thresholds, class {name!r}"
     if not isinstance(table, Mapping) or not table:
-        raise PolicyError(f"{where}: {table!r} has no row; write {{idle count: width}}: {{4: 2}}")
+        raise PolicyError(
+            f"{where}: {table!r} has no row; write a table for each class, by its name: "
+            f"{{'jobs': {{idle count: width}}}}, such as {{'jobs': {{1: 1, 4: 2}}}}"
+        )
     rows = {
         whole(idle, f"{where}: idle count", PolicyError): whole(
             width, f"{where}: width", PolicyError

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from moldable.arrivals import Arrivals, ArrivalTimes, Poisson
-from moldable.checks import MOST_SERVERS, number
+from moldable.checks import LARGEST, MOST_SERVERS, number
 from moldable.errors import SimulationError
 from moldable.performance import Performance
 from moldable.policies.policy_table import Policy
@@ -41,8 +41,9 @@ from moldable.workload import Workload, checked_workload
 
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
-LONGEST_WARMUP: Final = 1e11
-"""Arrivals of a warm-up in one replication, and mean sizes, at the most."""
+LONGEST_WARMUP: Final = 2e8
+WARMUP_SHARE: Final = 100.0
+"""Arrivals of a warm-up in one replication, at the most; or so many times those counted."""
 MOST_REPLICATIONS: Final = 10**6
 """Each is planned, and its counts are kept."""
 PATIENCE: Final = 1.0
@@ -170,13 +171,14 @@ def warmup_of(plan: Plan, kernel: str, asked: float | None) -> tuple[float, list
     """Return the time to leave out, and what is to be said about it."""
     unit, rate = mean_size(plan.system), plan.system.workload.arrival_rate
     if asked is not None:
-        _refuse_endless(asked * unit * rate, "ask for a shorter warm-up")
+        _refuse_endless(plan, asked * unit * rate, "ask for a shorter warm-up")
         return asked * unit, []
     listed = isinstance(plan.system.arrivals, ArrivalTimes)
     if listed or exactly_stationary(plan.system, plan.start):
         return 0.0, []
     # No pilot settles within less than one mean execution time of the slowest kind.
-    _refuse_endless(float(plan.system.kind_scale.max()) * rate, "give a lower load")
+    slowest = float(plan.system.kind_scale.max())
+    _refuse_endless(plan, slowest * rate, "ask for more jobs, or give warmup= (--warmup)")
     time, unsettled = choose_warmup(plan, partial(interruptible, RUNNERS[kernel]))
     if unsettled is None:
         return time, []
@@ -187,11 +189,13 @@ def warmup_of(plan: Plan, kernel: str, asked: float | None) -> tuple[float, list
     return time, [note]
 
 
-def _refuse_endless(arrivals: float, mend: str) -> None:
-    """Refuse a warm-up of so many arrivals that it would take hours."""
-    if arrivals > LONGEST_WARMUP:
+def _refuse_endless(plan: Plan, arrivals: float, mend: str) -> None:
+    """Refuse a warm-up that would last minutes to hours longer than what is counted."""
+    most = max(LONGEST_WARMUP, WARMUP_SHARE * plan.jobs)
+    if arrivals > most:
         raise SimulationError(
-            f"a warm-up would last {arrivals:.2g} arrivals, more than {LONGEST_WARMUP:g}; {mend}"
+            f"the slowest jobs need a warm-up of {arrivals:.2g} arrivals in each replication, more "
+            f"than {most:.2g}; {mend}, lower the load, or leave the slowest class out"
         )
 
 
@@ -266,9 +270,7 @@ def _refuse_bad_numbers(
     for name, real in (("warmup", warmup), ("precision", precision)):
         if real is not None:
             number(real, name, SimulationError)
-    if warmup is not None and not 0.0 <= warmup <= LONGEST_WARMUP:
-        raise SimulationError(
-            f"warmup={warmup} must be between 0 and {LONGEST_WARMUP:g}, in mean sizes"
-        )
+    if warmup is not None and not 0.0 <= warmup <= LARGEST:
+        raise SimulationError(f"warmup={warmup} must be between 0 and {LARGEST:g}, in mean sizes")
     if precision is not None and not 0.0 < precision < 1.0:
         raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")

@@ -123,9 +123,15 @@ def _given(system: System, start: Mapping[tuple[str, int], int] | Mapping[int, i
                 f"start: jobs of class {name!r} never have width {width} under this policy; "
                 f"its widths are {known}"
             )
-        if int(count) != count or count < 0:
+        if isinstance(count, bool) or int(count) != count or count < 0:
             raise SimulationError(
                 f"start: {count} jobs of width {width}; give a whole number from 0"
+            )
+        # Compared as Python integers: sums of huge ones would wrap around in arrays.
+        if int(count) * int(width) > system.servers:
+            raise SimulationError(
+                f"start: its jobs need {int(count) * int(width)} servers, but there are "
+                f"{system.servers}"
             )
         counts[match] = int(count)
     for members, servers in _groups(system):
