@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from moldable import (
+    ArrivalTimes,
+    Equi,
     Exponential,
     FluidPath,
     Greedy,
@@ -22,6 +24,8 @@ from moldable import (
     SpeedUp,
     Workload,
     bounds,
+    compare,
+    erlang_b,
     evaluate,
     frontiers,
     greedy_p,
@@ -172,3 +176,33 @@ def test_a_fluid_path_refuses_a_start_and_times_that_are_not_numbers(odd):
         FluidPath(solution, odd)
     with pytest.raises(MoldableError, match="times"):
         FluidPath(solution, [0, 0]).at([odd])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda workload: compare(workload, 4, 3),
+        lambda workload: compare(workload, 4, None),
+        lambda workload: evaluate(workload, 4, method=np.array(["auto", "chain"])),
+        lambda workload: simulate(workload, 4, jobs=200, warmup=1.7e308),
+        lambda _: erlang_b(4, float("nan")),
+        lambda _: erlang_b(2**64, 1.0),
+        lambda _: erlang_b(4, ["1"]),
+        lambda _: ArrivalTimes(-(10**400)),
+    ],
+)
+def test_values_out_of_range_or_of_another_shape_are_refused(ask):
+    with pytest.raises(MoldableError):
+        ask(Workload.single(CURVE, 0.8, 4))
+
+
+def test_policies_may_come_from_a_generator():
+    workload = Workload.single(CURVE, 0.8, 4)
+    found = compare(workload, 4, (policy for policy in (Greedy(), None)))
+    assert [part.name for part in found.policies] == ["greedy", "greedy(p*)"]
+
+
+def test_equi_on_a_numpy_number_of_servers_can_be_written_as_json():
+    workload = Workload.single(CURVE, 0.8, 4)
+    plain, numpy = (evaluate(workload, n, Equi()) for n in (4, np.int64(4)))
+    assert json.dumps(numpy.to_dict()) == json.dumps(plain.to_dict())

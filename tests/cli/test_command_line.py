@@ -209,6 +209,13 @@ def test_a_message_about_a_long_value_is_short(run):
     assert result.stderr.endswith("is not a number; write speed-ups such as 1,1.8,2.5\n")
 
 
+def test_a_long_option_or_argument_is_not_repeated_whole(run):
+    for extra in (("--load", "a" * 100_000), ("--load", "0.5", "b" * 100_000)):
+        result = run("bounds", "--speedup", "1,1.8", "--servers", "4", *extra)
+        assert result.returncode == 2
+        assert len(result.stderr) < 2000
+
+
 def test_a_device_or_a_pipe_as_input_is_refused_at_once(run, tmp_path):
     for name in ("pipe.csv", "pipe.json", "pipe.toml"):
         os.mkfifo(tmp_path / name)
