@@ -10,6 +10,7 @@ import pytest
 
 from moldable import (
     ArrivalTimes,
+    Empirical,
     Equi,
     Exponential,
     FluidPath,
@@ -189,6 +190,11 @@ def test_a_fluid_path_refuses_a_start_and_times_that_are_not_numbers(odd):
         lambda _: erlang_b(2**64, 1.0),
         lambda _: erlang_b(4, ["1"]),
         lambda _: ArrivalTimes(-(10**400)),
+        lambda _: evaluate({"a": 1}, 4, Equi()),
+        lambda _: Exponential().cdf(Poisson()),
+        lambda _: Empirical([1e-9, 1.0]).cdf(10**400),
+        lambda _: Empirical([1e-9, 1.0]).cdf(1j),
+        lambda workload: compare(workload, 4, [None], method="simulate", threads=0.5),
     ],
 )
 def test_values_out_of_range_or_of_another_shape_are_refused(ask):

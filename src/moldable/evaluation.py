@@ -23,7 +23,7 @@ from moldable.policies.policy_table import Policy
 from moldable.simulation.simulate import Progress, simulate
 from moldable.system import System, build_system, by_pool
 from moldable.threads import interruptible
-from moldable.workload import Workload
+from moldable.workload import Workload, checked_workload
 
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
 QUICK: Final = 250_000
@@ -148,4 +148,6 @@ def _equi(workload: Workload, servers: int, method: str, arrivals: Arrivals | No
             f"method {method!r} does not apply: use 'auto'"
         )
     reason = "a formula is known" if method == "auto" else "asked for"
-    return equi_performance(workload, whole(servers, "servers", ChainError), reason)
+    return equi_performance(
+        checked_workload(workload), whole(servers, "servers", ChainError), reason
+    )

@@ -25,6 +25,7 @@ from moldable.simulation.simulate import (
     MOST_JOBS,
     ROUND_JOBS,
     Progress,
+    check_seed_and_threads,
     compile_kernel,
     fresh_seed,
     warmup_of,
@@ -116,6 +117,7 @@ def simulate_together(
     """
     if not policies:
         return {}
+    check_seed_and_threads(seed, threads)
     seed = fresh_seed() if seed is None else seed
     plans = {
         name: Plan(

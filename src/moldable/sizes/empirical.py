@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from moldable.errors import InputError, SizeLawError
 from moldable.hull import Floats
-from moldable.sizes.law import SizeLaw, size_biased
+from moldable.sizes.law import SizeLaw, real_numbers, size_biased
 from moldable.text_files import quoted, read_text
 
 
@@ -76,7 +76,7 @@ class Empirical(SizeLaw):
         return size_biased(rng, self.sizes[chosen])
 
     def cdf(self, x: ArrayLike) -> Floats:
-        at_most = np.searchsorted(self.sizes, np.asarray(x, dtype=np.float64), side="right")
+        at_most = np.searchsorted(self.sizes, real_numbers(x), side="right")
         return np.asarray(at_most / self.sizes.size, dtype=np.float64)
 
     def __str__(self) -> str:

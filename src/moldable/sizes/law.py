@@ -123,6 +123,17 @@ def size_biased(rng: np.random.Generator, sizes: Floats) -> Floats:
     return sizes
 
 
+def real_numbers(x: ArrayLike) -> Floats:
+    """Return an array of numbers, or refuse what is none."""
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise SizeLawError(
+            f"sizes of type {type(x).__name__} cannot be read as numbers up to 1e308; pass a "
+            f"number or an array of them"
+        ) from None
+
+
 def non_negative(x: ArrayLike) -> Floats:
     """Return an array in which everything below 0, where no size is, has become 0."""
-    return np.maximum(np.asarray(x, dtype=np.float64), 0.0)
+    return np.maximum(real_numbers(x), 0.0)
