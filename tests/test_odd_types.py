@@ -195,6 +195,7 @@ def test_a_fluid_path_refuses_a_start_and_times_that_are_not_numbers(odd):
         lambda _: Empirical([1e-9, 1.0]).cdf(10**400),
         lambda _: Empirical([1e-9, 1.0]).cdf(1j),
         lambda workload: compare(workload, 4, [None], method="simulate", threads=0.5),
+        lambda workload: compare(workload, 4, {float: None}),
     ],
 )
 def test_values_out_of_range_or_of_another_shape_are_refused(ask):
@@ -212,3 +213,13 @@ def test_equi_on_a_numpy_number_of_servers_can_be_written_as_json():
     workload = Workload.single(CURVE, 0.8, 4)
     plain, numpy = (evaluate(workload, n, Equi()) for n in (4, np.int64(4)))
     assert json.dumps(numpy.to_dict()) == json.dumps(plain.to_dict())
+
+
+def test_a_numpy_seed_gives_what_the_same_integer_gives():
+    workload = Workload.single(CURVE, 0.8, 4)
+    found = [
+        simulate(workload, 4, jobs=50, replications=2, seed=seed) for seed in (7, np.uint64(7))
+    ]
+    figures = [json.dumps(answer.figures()) + str(answer.seed) for answer in found]
+    assert figures[0] == figures[1]
+    json.dumps(found[1].to_dict())

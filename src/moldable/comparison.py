@@ -179,6 +179,8 @@ def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
         _refuse_twins(names)
         named = dict(zip(names, policies, strict=True))
     for name, policy in named.items():
+        if not isinstance(name, str):
+            raise PolicyError(f"{name!r} is not a name of a policy; write names as text: 'mine'")
         if not isinstance(policy, Policy | Equi | None):
             raise PolicyError(
                 f"{name!r} is not a policy: {policy!r}; pass one such as Greedy(), or None for "

@@ -118,7 +118,7 @@ def simulate_together(
     if not policies:
         return {}
     check_seed_and_threads(seed, threads)
-    seed = fresh_seed() if seed is None else seed
+    seed = fresh_seed() if seed is None else int(seed)
     plans = {
         name: Plan(
             build_system(workload, servers, policy, arrivals or Poisson()),

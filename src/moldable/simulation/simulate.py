@@ -122,8 +122,7 @@ def simulate(
     initial_counts(system, start, np.random.default_rng(0))  # refuse a bad start before any work
     first_round = replications if precision is None else max(replications, STEP)
     kernel = choose_kernel(system, estimator, first_round)
-    if seed is None:
-        seed = fresh_seed()
+    seed = fresh_seed() if seed is None else int(seed)
     each = jobs or (1_000_000 if precision is None else max(1, min(ROUND_JOBS, max_jobs // STEP)))
     plan = Plan(system, start, 0.0, int(each), 1, estimator == "completed_only", seed, MAIN)
     workers = count_workers(threads, executor)
