@@ -90,7 +90,7 @@ def _error(answer: _Answer, rare: Floats | None) -> float:
     if rare is None or not error <= GOOD:
         return error
     mean = max(float(answer.law @ rare), NEVER)
-    # Nearly always the error of all weights is small even beside the mean alone.
+    # The bound on all weights is usually small enough for the mean, too.
     plain = total * float(rare.max()) / mean
     return error + (plain if plain <= 0.5 * GOOD else answer.bound.mean(answer.rho, rare, mean))
 

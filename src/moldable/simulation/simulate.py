@@ -43,7 +43,7 @@ ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
 LONGEST_WARMUP: Final = 2e8
 WARMUP_SHARE: Final = 100.0
-"""Arrivals of a warm-up in one replication, at the most; or so many times those counted."""
+"""Most arrivals of a warm-up in one replication: the first, or the second times those counted."""
 MOST_REPLICATIONS: Final = 10**6
 """Each is planned, and its counts are kept."""
 PATIENCE: Final = 1.0
