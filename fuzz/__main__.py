@@ -35,9 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the inputs (default 1)")
     parser.add_argument("--inputs", type=int, help="stop after N inputs")
-    parser.add_argument(
-        "--seconds", type=float, default=float("inf"), help="stop after N seconds"
-    )
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after N seconds")
     parser.add_argument(
         "--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
     )
