@@ -21,7 +21,7 @@ from moldable.chain.states import Chain
 from moldable.hull import Floats
 
 ROUNDING: Final = 4e-16
-"""Relative rounding error of a multiplication and an addition, with a margin."""
+"""Relative rounding error of one term of a sum of products, with a margin."""
 LEAST: Final = 0.1
 """Least A v that is accepted where 1 was asked for."""
 DIGITS: Final = 1e-11
@@ -72,7 +72,9 @@ class ErrorBound:
 
         found = np.empty(v.size)
         imbalance(*self.matrix, v, found)
-        found -= ROUNDING * self.matrix[3] * np.abs(v)
+        # The terms of a row add up to at most 2 out |v| + |A v| in magnitude where v >= 0.
+        terms = 2.0 + np.diff(self.matrix[0])
+        found -= ROUNDING * terms * (2.0 * self.matrix[3] * np.abs(v) + np.abs(found))
         found[self.reference] = np.inf
         return found
 

@@ -3,8 +3,7 @@
 The bound is by Lyapunov functions V = exp(a excess + b wide), where the excess grows with the idle
 servers beyond their usual number, first as their square and then linearly. In equilibrium the mean
 growth of V is 0. If it falls everywhere outside, the probability outside is at most its mean growth
-within, where it grows, over the least speed at which it falls outside. Both follow from the law
-within; a and b are searched on a grid.
+within, where it grows, over the least speed at XX
 """
 
 from __future__ import annotations
