@@ -151,8 +151,8 @@ def _crossing(knob: Floats, slack: Floats, merit: Floats) -> tuple[float, float]
     if kept.size == 0:
         return None
     i = int(kept[0])
-    if i == 0:
-        return float(knob[0]), float(merit[0])
+    if i == 0 or np.isinf(slack[i - 1]):  # nothing to interpolate from: every job was blocked
+        return float(knob[i]), float(merit[i])
     share = float(slack[i - 1] / (slack[i - 1] - slack[i]))
     return (
         float(knob[i - 1] + share * (knob[i] - knob[i - 1])),
