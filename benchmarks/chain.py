@@ -10,8 +10,8 @@ import time
 from benchmarks.peers import with_line_chain
 from benchmarks.table import Row, best_seconds
 from moldable import JobClass, Regime, Rigid, SpeedUp, Workload, evaluate
-from moldable.chain.closed_forms import erlang_b
-from moldable.chain.exact import stationary_law
+from moldable.exact.closed_forms import erlang_b
+from moldable.exact.exact import stationary_law
 
 LINEAR, SUB_LINEAR = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])
 REGIMES = (Regime(0.0, 0.2), Regime(1 / 2, 0.1), Regime(2 / 3, 0.1))
@@ -21,7 +21,7 @@ MOST_MEMORY = 3000.0
 # Both solvers and the window, once each.
 SMALL = """
 from moldable import SpeedUp, Workload
-from moldable.chain.exact import stationary_law
+from moldable.exact.exact import stationary_law
 curve = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 for servers, load in ((68, 0.85), (30, 0.85), (300, 0.994)):
     stationary_law(Workload.single(curve, load, servers), servers)

@@ -30,7 +30,7 @@ from moldable import (
     Workload,
     simulate,
 )
-from moldable.arrivals import Arrivals
+from moldable.model.arrivals import Arrivals
 from moldable.simulation import chain_run
 
 N = 4000

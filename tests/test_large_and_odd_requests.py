@@ -19,7 +19,7 @@ from moldable import (
     greedy_p,
     stationary_law,
 )
-from moldable.chain.states import count_states
+from moldable.exact.states import count_states
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 WORKLOAD = Workload.single(CURVE, 0.8, 40)

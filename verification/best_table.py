@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moldable import Policy
-from moldable.control.policy_iteration import STEPS, BestPolicy, cost_rates
-from moldable.control.policy_law import granted, policy_law
-from moldable.control.problem import ControlProblem
-from moldable.hull import Floats, Ints
+from moldable.arrays import Floats, Ints
 from moldable.kernels.value_iteration import policy_values
+from moldable.optimal.policy_iteration import STEPS, BestPolicy, cost_rates
+from moldable.optimal.policy_law import granted, policy_law
+from moldable.optimal.problem import ControlProblem
 
 ROUNDS = 20
 ACCURACY = 1e-8

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moldable import Bounds, Regime, SpeedUp, Workload, bounds, optimum
-from moldable.chain.exact import stationary_law
+from moldable.exact.exact import stationary_law
 from verification.verdict import Verdict
 
 LINEAR, SUB_LINEAR = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 import numpy as np
 
 from moldable import GreedyP, JobClass, MoldableError, Poisson, Policy, SpeedUp, Workload
-from moldable.chain import stationary
-from moldable.chain.exact import stationary_law
 from moldable.errors import NearlyDecomposableError
-from moldable.system import build_system
+from moldable.exact import stationary
+from moldable.exact.exact import stationary_law
+from moldable.system.loss_system import build_system
 from naive import dense_chain
 from naive.random_systems import random_policy, random_workload
 from verification.verdict import Verdict

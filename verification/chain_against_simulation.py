@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from moldable import Performance, Poisson, Policy, SpeedUp, Workload, simulate
-from moldable.chain.exact import stationary_law
-from moldable.chain.pool import predicted_states
-from moldable.system import build_system
+from moldable.exact.exact import stationary_law
+from moldable.exact.pool import predicted_states
+from moldable.system.loss_system import build_system
 from naive.random_systems import random_policy, random_workload
 from verification.verdict import Verdict
 

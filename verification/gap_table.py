@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from moldable import PricePolicy, Workload, stationary_law
-from moldable.control.judge import Judge
-from moldable.control.optimal_control import OptimalControl
-from moldable.control.shapes import tails_tried
-from moldable.control.targets import Target
-from moldable.control.tradeoff import tradeoff
-from moldable.control.trials import Trials
-from moldable.control.tuning import candidates
+from moldable.optimal.optimal_control import OptimalControl
+from moldable.optimal.tradeoff import tradeoff
+from moldable.tuning.judge import Judge
+from moldable.tuning.shapes import tails_tried
+from moldable.tuning.targets import Target
+from moldable.tuning.trials import Trials
+from moldable.tuning.tuning import candidates
 from verification.best_table import Tables, granted_widths, idle_only
 
 PRICES = (2.0, 4.0, 8.0, 16.0, 32.0)

@@ -29,7 +29,7 @@ from moldable import (
     greedy_p,
     simulate,
 )
-from moldable.performance import Estimate
+from moldable.system.performance import Estimate
 from simulation.coverage import OWN, RARE_CLASS, Reserve
 from verification.verdict import Verdict
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from moldable import Workload, evaluate, greedy_p
-from moldable.control.constrained import least_blocking
-from moldable.control.optimal_control import OptimalControl, optimal_control
-from moldable.control.tradeoff import tradeoff
+from moldable.optimal.constrained import least_blocking
+from moldable.optimal.optimal_control import OptimalControl, optimal_control
+from moldable.optimal.tradeoff import tradeoff
 from naive.optimal_control import NaiveControl
 from naive.random_systems import random_workload
 from verification.named_curves import SUBLINEAR

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from moldable import JobClass, SpeedUp, Workload
-from moldable.chain.states import MOST_STATES
-from moldable.control.yardstick import fits
+from moldable.exact.states import MOST_STATES
+from moldable.tuning.yardstick import fits
 from verification.gap_table import (
     ANY,
     EXPONENTIAL,

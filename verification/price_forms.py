@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from moldable import PricePolicy, SpeedUp, Workload, stationary_law
-from moldable.control.optimal_control import optimal_control
+from moldable.optimal.optimal_control import optimal_control
 from verification.named_curves import AMDAHL, LINEAR, NEMO, SUBLINEAR
 from verification.verdict import Verdict
 

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from moldable import PricePolicy, Workload, stationary_law, tune
-from moldable.control.trials import Trials
-from moldable.hull import Floats
+from moldable.arrays import Floats
+from moldable.tuning.trials import Trials
 from verification.named_curves import SUBLINEAR
 from verification.verdict import Verdict
 

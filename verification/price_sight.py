@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 
 from moldable import JobClass, Policy, Workload, stationary_law
-from moldable.control.optimal_control import OptimalControl, optimal_control
-from moldable.hull import Floats
+from moldable.arrays import Floats
+from moldable.optimal.optimal_control import OptimalControl, optimal_control
 from verification.best_table import Sight, Tables, idle_and, idle_only
 from verification.named_curves import NEMO, SUBLINEAR
 from verification.price_classes import three_classes, two_classes

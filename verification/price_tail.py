@@ -20,7 +20,7 @@ from moldable import (
     simulate,
     tune,
 )
-from moldable.hull import Floats
+from moldable.arrays import Floats
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking
 from verification.named_curves import SUBLINEAR

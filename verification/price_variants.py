@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from moldable import JobClass, Policy, PricePolicy, SpeedUp, Workload, stationary_law
-from moldable.control.optimal_control import optimal_control
+from moldable.optimal.optimal_control import optimal_control
 from verification.named_curves import LINEAR, SUBLINEAR
 from verification.price_mixes import mixed
 from verification.verdict import Verdict

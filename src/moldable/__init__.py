@@ -10,42 +10,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from moldable.arrivals import ArrivalTimes, MarkovModulated, Poisson, Renewal
-    from moldable.assumptions import Violation
-    from moldable.certificate import Certificate
-    from moldable.chain.closed_forms import erlang_b
-    from moldable.chain.exact import StationaryLaw, stationary_law
-    from moldable.chain.theory import GeneratorIdentity, Theory
-    from moldable.comparison import Compared, Comparison, compare
-    from moldable.control.constrained import LeastTime, least_blocking, least_time
-    from moldable.control.families import Families, families
-    from moldable.control.optimal_control import OptimalControl, optimal_control
-    from moldable.control.tradeoff import TradeoffCurve, tradeoff
-    from moldable.control.tuned import Tuned
-    from moldable.control.tuning import tune
+    from moldable.allocation.certificate import Certificate
+    from moldable.allocation.frontier import Frontier, Mix, frontiers
+    from moldable.allocation.optimum import Optimum, optimum
+    from moldable.allocation.reservation import ClassAllocation, Reservation, reserve
+    from moldable.allocation.whole_servers import reserve_whole
     from moldable.errors import MoldableError
-    from moldable.evaluation import evaluate
-    from moldable.frontier import Frontier, Mix, frontiers
-    from moldable.inputs.curve_csv import read_curve
-    from moldable.inputs.spelling import parse_regime, parse_speedup
-    from moldable.inputs.workload_file import WorkloadFile, read_workload
-    from moldable.limits.fluid import FluidPath
-    from moldable.limits.stein import Bounds, bounds
-    from moldable.optimal_widths import Optimum, optimum
-    from moldable.performance import ClassPerformance, Estimate, Performance
-    from moldable.policies.equi import Equi
-    from moldable.policies.fixed_width import FixedWidth
-    from moldable.policies.greedy import Greedy, GreedyP, greedy_p
-    from moldable.policies.policy_file import read_policy_file, write_policy_file
-    from moldable.policies.policy_table import Policy
-    from moldable.policies.price import PricePolicy
-    from moldable.policies.rigid import Rigid
-    from moldable.policies.thresholds import Thresholds
-    from moldable.policies.untuned import untuned_price
-    from moldable.regime import Regime
-    from moldable.reservation import ClassAllocation, Reservation, reserve
-    from moldable.simulation.simulate import simulate
-    from moldable.sizes import (
+    from moldable.evaluation.compare import Compared, Comparison, compare
+    from moldable.evaluation.evaluate import evaluate
+    from moldable.exact.closed_forms import erlang_b
+    from moldable.exact.exact import StationaryLaw, stationary_law
+    from moldable.exact.theory import GeneratorIdentity, Theory
+    from moldable.files.curve_csv import read_curve
+    from moldable.files.policy_file import read_policy_file, write_policy_file
+    from moldable.files.spelling import parse_regime, parse_speedup
+    from moldable.files.workload_file import WorkloadFile, read_workload
+    from moldable.model.arrivals import ArrivalTimes, MarkovModulated, Poisson, Renewal
+    from moldable.model.assumptions import Violation
+    from moldable.model.regime import Regime
+    from moldable.model.sizes import (
         Deterministic,
         Empirical,
         Exponential,
@@ -58,16 +41,33 @@ if TYPE_CHECKING:
         SizeLaw,
         Weibull,
     )
-    from moldable.speedup import SpeedUp
-    from moldable.whole_servers import reserve_whole
-    from moldable.workload import JobClass, Workload
+    from moldable.model.speedup import SpeedUp
+    from moldable.model.workload import JobClass, Workload
+    from moldable.optimal.constrained import LeastTime, least_blocking, least_time
+    from moldable.optimal.optimal_control import OptimalControl, optimal_control
+    from moldable.optimal.tradeoff import TradeoffCurve, tradeoff
+    from moldable.policies.equi import Equi
+    from moldable.policies.fixed_width import FixedWidth
+    from moldable.policies.greedy import Greedy, GreedyP, greedy_p
+    from moldable.policies.policy_table import Policy
+    from moldable.policies.price import PricePolicy
+    from moldable.policies.rigid import Rigid
+    from moldable.policies.thresholds import Thresholds
+    from moldable.policies.untuned import untuned_price
+    from moldable.simulation.simulate import simulate
+    from moldable.system.performance import ClassPerformance, Estimate, Performance
+    from moldable.theory.fluid import FluidPath
+    from moldable.theory.stein import Bounds, bounds
+    from moldable.tuning.families import Families, families
+    from moldable.tuning.tuned import Tuned
+    from moldable.tuning.tuning import tune
 
 _STAGES = {
     "errors": ("MoldableError",),
-    "assumptions": ("Violation",),
-    "speedup": ("SpeedUp",),
-    "regime": ("Regime",),
-    "sizes": (
+    "model.assumptions": ("Violation",),
+    "model.speedup": ("SpeedUp",),
+    "model.regime": ("Regime",),
+    "model.sizes": (
         "Deterministic",
         "Empirical",
         "Exponential",
@@ -80,16 +80,16 @@ _STAGES = {
         "SizeLaw",
         "Weibull",
     ),
-    "arrivals": ("ArrivalTimes", "MarkovModulated", "Poisson", "Renewal"),
-    "workload": ("JobClass", "Workload"),
-    "inputs.curve_csv": ("read_curve",),
-    "inputs.spelling": ("parse_regime", "parse_speedup"),
-    "inputs.workload_file": ("WorkloadFile", "read_workload"),
-    "frontier": ("Frontier", "Mix", "frontiers"),
-    "certificate": ("Certificate",),
-    "optimal_widths": ("Optimum", "optimum"),
-    "reservation": ("ClassAllocation", "Reservation", "reserve"),
-    "whole_servers": ("reserve_whole",),
+    "model.arrivals": ("ArrivalTimes", "MarkovModulated", "Poisson", "Renewal"),
+    "model.workload": ("JobClass", "Workload"),
+    "files.curve_csv": ("read_curve",),
+    "files.spelling": ("parse_regime", "parse_speedup"),
+    "files.workload_file": ("WorkloadFile", "read_workload"),
+    "allocation.frontier": ("Frontier", "Mix", "frontiers"),
+    "allocation.certificate": ("Certificate",),
+    "allocation.optimum": ("Optimum", "optimum"),
+    "allocation.reservation": ("ClassAllocation", "Reservation", "reserve"),
+    "allocation.whole_servers": ("reserve_whole",),
     "policies.policy_table": ("Policy",),
     "policies.greedy": ("Greedy", "GreedyP", "greedy_p"),
     "policies.fixed_width": ("FixedWidth",),
@@ -98,22 +98,22 @@ _STAGES = {
     "policies.price": ("PricePolicy",),
     "policies.untuned": ("untuned_price",),
     "policies.equi": ("Equi",),
-    "policies.policy_file": ("read_policy_file", "write_policy_file"),
-    "performance": ("ClassPerformance", "Estimate", "Performance"),
-    "chain.closed_forms": ("erlang_b",),
-    "chain.exact": ("StationaryLaw", "stationary_law"),
-    "chain.theory": ("GeneratorIdentity", "Theory"),
+    "files.policy_file": ("read_policy_file", "write_policy_file"),
+    "system.performance": ("ClassPerformance", "Estimate", "Performance"),
+    "exact.closed_forms": ("erlang_b",),
+    "exact.exact": ("StationaryLaw", "stationary_law"),
+    "exact.theory": ("GeneratorIdentity", "Theory"),
     "simulation.simulate": ("simulate",),
-    "evaluation": ("evaluate",),
-    "comparison": ("Compared", "Comparison", "compare"),
-    "control.constrained": ("LeastTime", "least_blocking", "least_time"),
-    "control.families": ("Families", "families"),
-    "control.optimal_control": ("OptimalControl", "optimal_control"),
-    "control.tradeoff": ("TradeoffCurve", "tradeoff"),
-    "control.tuned": ("Tuned",),
-    "control.tuning": ("tune",),
-    "limits.fluid": ("FluidPath",),
-    "limits.stein": ("Bounds", "bounds"),
+    "evaluation.evaluate": ("evaluate",),
+    "evaluation.compare": ("Compared", "Comparison", "compare"),
+    "optimal.constrained": ("LeastTime", "least_blocking", "least_time"),
+    "tuning.families": ("Families", "families"),
+    "optimal.optimal_control": ("OptimalControl", "optimal_control"),
+    "optimal.tradeoff": ("TradeoffCurve", "tradeoff"),
+    "tuning.tuned": ("Tuned",),
+    "tuning.tuning": ("tune",),
+    "theory.fluid": ("FluidPath",),
+    "theory.stein": ("Bounds", "bounds"),
 }
 _HOME = {name: stage for stage, names in _STAGES.items() for name in names}
 

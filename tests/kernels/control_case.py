@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from moldable import JobClass, SpeedUp, Workload
-from moldable.control.problem import control_problem
+from moldable.optimal.problem import control_problem
 from naive.optimal_control import NaiveControl
 
 ONE = Workload((JobClass("jobs", 4.0, SpeedUp((1.0, 1.8, 2.5, 3.0)), mean_size=1.5),))

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moldable import JobClass, Pareto, SpeedUp, Workload
-from moldable.arrivals import Poisson
 from moldable.kernels.bucket_ring import bucket_ring
+from moldable.model.arrivals import Poisson
 from moldable.policies.greedy import Greedy, GreedyP
 from moldable.simulation.outcomes import alias_table
 from moldable.simulation.ring_run import _State, _with_blocked, ring_model
-from moldable.system import build_system
+from moldable.system.loss_system import build_system
 from naive.loss_system import run
 from strategies import curves
 

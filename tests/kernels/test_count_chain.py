@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from moldable import Exponential, Hyperexponential, JobClass, MixedErlang, SpeedUp, Workload
-from moldable.arrivals import Poisson
-from moldable.count_model import chain_model
 from moldable.kernels import count_chain as kernel
+from moldable.model.arrivals import Poisson
 from moldable.policies.greedy import Greedy
 from moldable.simulation.chain_run import LANE_SETS, TICKS, kernel_arguments
 from moldable.simulation.outcomes import alias_table, columns_needed
-from moldable.system import build_system
+from moldable.system.count_model import chain_model
+from moldable.system.loss_system import build_system
 from naive.count_chain import Xoshiro, run
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from moldable import JobClass, MixedErlang, Poisson, PricePolicy, SpeedUp, Workload
-from moldable.count_model import chain_model
-from moldable.system import build_system
+from moldable.system.count_model import chain_model
+from moldable.system.loss_system import build_system
 from naive.descent import follow_one
 
 SERVERS, RUNS = 12, 40

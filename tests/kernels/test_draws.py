@@ -29,7 +29,7 @@ from moldable.kernels import bucket_ring as draws
 from moldable.simulation.drawn_arrivals import drawn_arrivals
 from moldable.simulation.drawn_laws import _walked, drawn_law, drawn_laws
 from moldable.simulation.feed import NO_LABELS, Feed
-from moldable.system import build_system
+from moldable.system.loss_system import build_system
 
 # Three phases with a loop back to the first: nothing simpler would do.
 WALK = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])

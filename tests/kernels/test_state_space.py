@@ -12,10 +12,10 @@ from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
 from moldable import GreedyP, JobClass, MixedErlang, PhaseType, Poisson, Policy, SpeedUp, Workload
-from moldable.chain.states import state_table
-from moldable.count_model import chain_model
+from moldable.exact.states import state_table
 from moldable.policies.greedy import Greedy
-from moldable.system import build_system
+from moldable.system.count_model import chain_model
+from moldable.system.loss_system import build_system
 from naive import dense_chain
 
 LOOP = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from moldable import Greedy, JobClass, Policy, PricePolicy, SpeedUp, Workload, simulate
-from moldable.arrivals import Poisson
 from moldable.errors import PolicyError
+from moldable.model.arrivals import Poisson
 from moldable.policies.policy_table import PolicyTable, grantable
-from moldable.system import build_system
+from moldable.system.loss_system import build_system
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 WORKLOAD = Workload.single(PAPER, 0.8, 40)

@@ -24,7 +24,7 @@ from moldable import (
     stationary_law,
 )
 from moldable.errors import PolicyError
-from moldable.policies.policy_file import to_json
+from moldable.files.policy_file import to_json
 from moldable.policies.price import FORMS
 from naive.price import cheapest
 from strategies import curves, job_classes

@@ -9,10 +9,10 @@ import pytest
 from moldable import SpeedUp, Workload, tradeoff
 from moldable import families as trade_offs
 from moldable.cli.output import console
-from moldable.control.families import Chosen, Families
-from moldable.performance import Estimate
 from moldable.reporting.tradeoff_chart import ROWS, WIDEST, show_tradeoff_chart
 from moldable.reporting.tradeoff_plot import tradeoff_figure
+from moldable.system.performance import Estimate
+from moldable.tuning.families import Chosen, Families
 from reporting.answers import performing
 
 

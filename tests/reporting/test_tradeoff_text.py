@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from moldable import SpeedUp, Workload, tradeoff
-from moldable.control.families import Chosen, Families
-from moldable.performance import Estimate
 from moldable.reporting.tradeoff_text import show_tradeoff
+from moldable.system.performance import Estimate
+from moldable.tuning.families import Chosen, Families
 from reporting.answers import performing
 
 SYSTEM = (Workload.single(SpeedUp([1.0, 1.8]), 0.8, 4), 4)

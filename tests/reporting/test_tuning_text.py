@@ -7,12 +7,12 @@ import dataclasses
 import pytest
 
 from moldable import PricePolicy
-from moldable.control.static_family import Static
-from moldable.control.tuned import Tuned
-from moldable.control.yardstick import Best
-from moldable.performance import Estimate
 from moldable.policies.decisions import DecisionRow, Decisions
 from moldable.reporting.tuning_text import show_tuned
+from moldable.system.performance import Estimate
+from moldable.tuning.static_family import Static
+from moldable.tuning.tuned import Tuned
+from moldable.tuning.yardstick import Best
 from reporting.answers import performing
 
 TUNED = Tuned(

@@ -6,7 +6,7 @@ from scipy.stats import semicircular
 
 from moldable import FromScipy, JobClass, Lognormal, Pareto, Poisson, SpeedUp, Workload
 from moldable.simulation.plan import MAIN, Plan
-from moldable.system import build_system
+from moldable.system.loss_system import build_system
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 CHAIN = Workload.single(PAPER, 0.8, 40)

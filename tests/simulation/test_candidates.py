@@ -18,7 +18,7 @@ from moldable import (
 from moldable.errors import SimulationError
 from moldable.simulation import candidates
 from moldable.simulation.candidates import try_policies
-from moldable.system import build_system
+from moldable.system.loss_system import build_system
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 WORKLOAD = Workload.single(CURVE, 0.8, 40)

@@ -20,11 +20,11 @@ from moldable import (
     Workload,
     simulate,
 )
-from moldable.arrivals import Arrivals
 from moldable.kernels.bucket_ring import bucket_ring
+from moldable.model.arrivals import Arrivals
 from moldable.simulation.feed import BLOCK, Feed
 from moldable.simulation.ring_run import _State, ring_model
-from moldable.system import build_system
+from moldable.system.loss_system import build_system
 
 
 class OwnLaw(SizeLaw):

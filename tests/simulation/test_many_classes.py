@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from moldable import JobClass, Poisson, Policy, SpeedUp, Workload, evaluate, simulate
-from moldable.count_model import chain_model
 from moldable.errors import SimulationError
 from moldable.policies.policy_table import PolicyTable
 from moldable.simulation.candidates import in_lock_step, try_policies
 from moldable.simulation.chain_run import kernel_arguments
 from moldable.simulation.replications import choose_kernel
-from moldable.system import build_system
+from moldable.system.count_model import chain_model
+from moldable.system.loss_system import build_system
 
 
 class FirstTwo(Policy):

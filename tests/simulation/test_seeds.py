@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from moldable import Greedy, SpeedUp, Workload
-from moldable.control.judge import Judge
-from moldable.control.targets import Target
-from moldable.control.trials import Trials
 from moldable.simulation import candidates, descents
 from moldable.simulation.plan import DESCENT, JUDGED, TRIAL, child_seed
+from moldable.tuning.judge import Judge
+from moldable.tuning.targets import Target
+from moldable.tuning.trials import Trials
 
 WORKLOAD = Workload.single(SpeedUp([1, 1.8]), 0.6, 400)
 
@@ -43,7 +43,7 @@ def test_rounds_of_trials_and_evaluations_of_neighbouring_seeds_differ(monkeypat
         asked.append(seed)
         return candidates.Trials(np.ones((1, 4)), np.zeros((1, 4)), np.ones((1, 4)))
 
-    monkeypatch.setattr("moldable.control.trials.try_policies", note)
+    monkeypatch.setattr("moldable.tuning.trials.try_policies", note)
     for seed in range(1, 5):
         trials = Trials(WORKLOAD, 400, seed, 1)
         assert not trials.exact

@@ -21,11 +21,11 @@ from moldable import (
     Workload,
     simulate,
 )
-from moldable.count_model import chain_model
 from moldable.errors import MoldableError
 from moldable.simulation.chain_run import kernel_arguments, run_chain
 from moldable.simulation.ring_run import run_ring
-from moldable.system import build_system
+from moldable.system.count_model import chain_model
+from moldable.system.loss_system import build_system
 from naive.erlang import erlang_b
 from simulation.systems import CHAIN, PAPER, RING, plan_of
 

@@ -8,7 +8,7 @@ import pytest
 from moldable import FixedWidth, Greedy, JobClass, Poisson, Policy, SpeedUp, Workload
 from moldable.policies.policy_table import PolicyTable
 from moldable.simulation.start import exactly_stationary
-from moldable.system import build_system
+from moldable.system.loss_system import build_system
 from simulation.coverage import OWN, Reserve
 
 

@@ -30,7 +30,7 @@ def bounds(
       moldable bounds --speedup linear:5 --load 0.8 --servers 100000
       moldable bounds --speedup 1,1.8,2.5,3,3.4 --regime 1/2,0.1 --servers 4000 --json
     """
-    from moldable.limits.stein import bounds as evaluate
+    from moldable.theory.stein import bounds as evaluate
 
     system = one_class(speedup, load, regime, servers)
     if system.servers is None:

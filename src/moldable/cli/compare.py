@@ -24,8 +24,8 @@ from moldable.cli.system import (
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.comparison import Rule
-    from moldable.workload import Workload
+    from moldable.evaluation.compare import Rule
+    from moldable.model.workload import Workload
 
 
 def compare(
@@ -60,7 +60,7 @@ def compare(
       moldable compare --servers 40 --load 0.8 --speedup 1,1.8,2.5,3,3.4
       moldable compare --servers 40 --load 0.8 --speedup linear:4 --policies greedy,fixed:2,equi
     """
-    from moldable.comparison import compare as run
+    from moldable.evaluation.compare import compare as run
 
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)

@@ -66,7 +66,7 @@ def evaluate(
       moldable evaluate --servers 64 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --policy fixed:3
       moldable evaluate --servers 64 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --policy equi --json
     """
-    from moldable.evaluation import evaluate as run
+    from moldable.evaluation.evaluate import evaluate as run
 
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)

@@ -23,8 +23,8 @@ from moldable.cli.system import (
 from moldable.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:
-    from moldable.reservation import Reservation
-    from moldable.workload import Workload
+    from moldable.allocation.reservation import Reservation
+    from moldable.model.workload import Workload
 
 
 def optimum(
@@ -66,7 +66,7 @@ def _one_class(
     *,
     json: bool,
 ) -> None:
-    from moldable.optimal_widths import optimum as solve
+    from moldable.allocation.optimum import optimum as solve
 
     system = one_class(speedup, load, regime, servers)
     solution = solve(system.speedup, system.load, servers=system.servers)
@@ -86,8 +86,8 @@ def _one_class(
 
 
 def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
-    from moldable.inputs.workload_file import read_workload
-    from moldable.reservation import reserve
+    from moldable.allocation.reservation import reserve
+    from moldable.files.workload_file import read_workload
 
     refuse_no_servers(servers)
     file = read_workload(path)
@@ -114,7 +114,7 @@ def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
 
 def _whole(workload: Workload, servers: int) -> Reservation | None:
     """Divide into whole servers; a pool does not need that, so there it may fail."""
-    from moldable.whole_servers import reserve_whole
+    from moldable.allocation.whole_servers import reserve_whole
 
     try:
         return reserve_whole(workload, servers)

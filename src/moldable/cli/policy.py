@@ -10,10 +10,10 @@ import typer
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
+    from moldable.model.workload import Workload
     from moldable.policies.equi import Equi
     from moldable.policies.policy_table import Policy
     from moldable.policies.price import PricePolicy
-    from moldable.workload import Workload
 
 DEFAULT = "greedy-p"
 USAGES = {
@@ -59,10 +59,10 @@ def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | 
 
 def _from_file(path: Path, workload: Workload, servers: int) -> Policy:
     """Read a file whose policy serves this workload, or say which file does not."""
-    from moldable.arrivals import Poisson
     from moldable.errors import MoldableError
-    from moldable.policies.policy_file import read_policy_file
-    from moldable.system import build_system
+    from moldable.files.policy_file import read_policy_file
+    from moldable.model.arrivals import Poisson
+    from moldable.system.loss_system import build_system
 
     policy = read_policy_file(path)
     try:

@@ -24,9 +24,9 @@ from moldable.cli.system import (
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
+    from moldable.model.workload import Workload
     from moldable.policies.policy_table import Policy
     from moldable.simulation.start import Start
-    from moldable.workload import Workload
 
 INTERRUPTED = 130
 

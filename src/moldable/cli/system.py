@@ -12,10 +12,10 @@ import typer
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.inputs.workload_file import WorkloadFile
-    from moldable.regime import Regime
-    from moldable.speedup import SpeedUp
-    from moldable.workload import Workload
+    from moldable.files.workload_file import WorkloadFile
+    from moldable.model.regime import Regime
+    from moldable.model.speedup import SpeedUp
+    from moldable.model.workload import Workload
 
 SpeedUpOption = Annotated[
     str | None,
@@ -83,7 +83,7 @@ def one_class(
     speedup: str | None, load: float | None, regime: str | None, servers: int | None
 ) -> OneClass:
     """Read the options of a system with one class of jobs."""
-    from moldable.inputs.spelling import parse_regime, parse_speedup
+    from moldable.files.spelling import parse_regime, parse_speedup
 
     if speedup is None:
         raise InputError("no curve: give --speedup, such as --speedup 1,1.8,2.5,3,3.4")
@@ -107,8 +107,8 @@ def any_workload(
     path: Path | None,
 ) -> tuple[Workload, int]:
     """Read the options of a system with one class or several, and its number of servers."""
-    from moldable.inputs.workload_file import read_workload
-    from moldable.workload import Workload
+    from moldable.files.workload_file import read_workload
+    from moldable.model.workload import Workload
 
     if path is None:
         system = one_class(speedup, load, regime, servers)
@@ -124,7 +124,7 @@ def any_workload(
 
 def with_size(workload: Workload, text: str | None) -> Workload:
     """Give every class the law of sizes named on the command line, if one is."""
-    from moldable.sizes import SizeLaw
+    from moldable.model.sizes import SizeLaw
 
     if text is None:
         return workload

@@ -25,8 +25,8 @@ from moldable.cli.system import (
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.control.families import Families
     from moldable.text_files import FolderLock
+    from moldable.tuning.families import Families
 
 
 def tradeoff(
@@ -61,7 +61,7 @@ def tradeoff(
       moldable tradeoff --servers 20 --load 0.8 --speedup 1,1.8,2.5,3,3.4
       moldable tradeoff --servers 16 --load 0.8 --speedup linear:3 --prices 2,4,8 --json
     """
-    from moldable.control.families import families
+    from moldable.tuning.families import families
 
     output.show_log()
     system, n = any_workload(speedup, load, regime, servers, workload)
@@ -96,7 +96,7 @@ def tradeoff(
 
 
 def _prices(text: str) -> list[float]:
-    from moldable.control.optimal_control import DEAREST
+    from moldable.optimal.optimal_control import DEAREST
 
     try:
         found = [float(part) for part in text.split(",")]

@@ -22,9 +22,9 @@ from moldable.cli.system import (
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.control.tuned import Tuned
+    from moldable.model.workload import Workload
     from moldable.policies.decisions import Decisions
-    from moldable.workload import Workload
+    from moldable.tuning.tuned import Tuned
 
 TARGETS = ("--max-blocking", "--blocked-job-price", "--max-time")
 
@@ -85,9 +85,9 @@ def tune(
       moldable tune --servers 20 --load 0.8 --speedup 1,1.8,2.5 --max-time 0.6 --long-tail
     With --json the answer can be given to --policy of other commands as a file.
     """
-    from moldable.chain.states import MOST_STATES
-    from moldable.control.tuning import tune as run
-    from moldable.control.yardstick import AT_ONCE, fits
+    from moldable.exact.states import MOST_STATES
+    from moldable.tuning.tuning import tune as run
+    from moldable.tuning.yardstick import AT_ONCE, fits
 
     _refuse_none_or_several(max_blocking, blocked_job_price, max_time)
     output.show_log()

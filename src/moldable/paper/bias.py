@@ -26,9 +26,9 @@ from typing import Any, Final, Self, final
 
 import numpy as np
 
-from moldable.hull import Floats
-from moldable.sizes import SizeLaw
-from moldable.speedup import SpeedUp
+from moldable.arrays import Floats
+from moldable.model.sizes import SizeLaw
+from moldable.model.speedup import SpeedUp
 
 DEFICITS: Final = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)
 """Shares of the load that may still be missing at which the response of a system is computed."""

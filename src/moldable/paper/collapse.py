@@ -15,8 +15,8 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable.chain.exact import StationaryLaw, stationary_law
-from moldable.hull import Floats, Ints
+from moldable.arrays import Floats, Ints
+from moldable.exact.exact import StationaryLaw, stationary_law
 from moldable.paper import collapse_figure
 from moldable.paper.experiment import Cell, Drawing, Effort, Experiment, Result, Results, Row, Scale
 from moldable.paper.settings import CURVES, Setting

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from scipy.special import stdtrit
 
-from moldable.hull import Floats
+from moldable.arrays import Floats
 
 CONFIDENCE = 0.95
 

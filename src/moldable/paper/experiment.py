@@ -30,11 +30,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from moldable.performance import Performance
+from moldable.model.workload import Workload
 from moldable.policies.policy_table import Policy
 from moldable.simulation.simulate import simulate
+from moldable.system.performance import Performance
 from moldable.threads import on_threads
-from moldable.workload import Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

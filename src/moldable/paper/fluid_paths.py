@@ -16,14 +16,14 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable.hull import Floats
-from moldable.limits.fluid import FluidPath
-from moldable.optimal_widths import Optimum, optimum
+from moldable.allocation.optimum import Optimum, optimum
+from moldable.arrays import Floats
 from moldable.paper import fluid_figure, markdown
 from moldable.paper.convergence import mean_interval, power_law
 from moldable.paper.experiment import Cell, Drawing, Effort, Experiment, Result, Results, Row, Scale
 from moldable.paper.paths import sampled_path
 from moldable.paper.settings import CURVES, Setting
+from moldable.theory.fluid import FluidPath
 
 FAMILY: Final = "fluid"
 SETTING: Final = Setting("sub-linear", "mean-field")

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
-from moldable.chain.exact import stationary_law
+from moldable.allocation.reservation import reserve
+from moldable.allocation.whole_servers import reserve_whole
+from moldable.exact.exact import stationary_law
+from moldable.model.speedup import SpeedUp
+from moldable.model.workload import JobClass, Workload
 from moldable.paper import heterogeneous_figure, heterogeneous_text
 from moldable.paper.experiment import Cell, Drawing, Effort, Experiment, Result, Results, Row, Scale
-from moldable.performance import Performance
-from moldable.reservation import reserve
-from moldable.speedup import SpeedUp
-from moldable.whole_servers import reserve_whole
-from moldable.workload import JobClass, Workload
+from moldable.system.performance import Performance
 
 FAMILY: Final = "heterogeneous"
 RESERVED, POOL = "reserved", "pool"

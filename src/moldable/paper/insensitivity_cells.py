@@ -6,12 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, final
 
-from moldable.chain.exact import stationary_law
-from moldable.paper.experiment import Cell, Effort, Result, Scale
-from moldable.paper.settings import CURVES
-from moldable.paper.verdict import Measured
-from moldable.policies.greedy import greedy_p
-from moldable.sizes import (
+from moldable.exact.exact import stationary_law
+from moldable.model.sizes import (
     Deterministic,
     Exponential,
     Hyperexponential,
@@ -20,7 +16,11 @@ from moldable.sizes import (
     Pareto,
     SizeLaw,
 )
-from moldable.workload import Workload
+from moldable.model.workload import Workload
+from moldable.paper.experiment import Cell, Effort, Result, Scale
+from moldable.paper.settings import CURVES
+from moldable.paper.verdict import Measured
+from moldable.policies.greedy import greedy_p
 
 FAMILY: Final = "insensitivity"
 REFERENCE: Final = "exponential"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from moldable.paper.experiment import Result
-from moldable.performance import Estimate
+from moldable.system.performance import Estimate
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

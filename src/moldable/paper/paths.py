@@ -15,8 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from moldable.hull import Floats, Ints
-from moldable.optimal_widths import Optimum
+from moldable.allocation.optimum import Optimum
+from moldable.arrays import Floats, Ints
 
 BLOCK: Final = 65_536
 """Random numbers drawn at a time."""

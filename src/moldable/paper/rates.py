@@ -14,15 +14,15 @@ from typing import Final
 
 import numpy as np
 
-from moldable.chain.exact import stationary_law
-from moldable.limits.stein import Bounds, bounds
-from moldable.optimal_widths import Optimum, optimum
+from moldable.allocation.optimum import Optimum, optimum
+from moldable.exact.exact import stationary_law
 from moldable.paper import rates_figure, rates_text, sweep
 from moldable.paper.convergence import mean_interval
 from moldable.paper.experiment import Cell, Drawing, Effort, Experiment, Result, Results, Row, Scale
 from moldable.paper.paths import sampled_path
 from moldable.paper.rates_points import QUANTITIES, Series, gather
 from moldable.paper.settings import CURVES, REGIMES, Setting
+from moldable.theory.stein import Bounds, bounds
 
 FAMILY: Final = "rates"
 ONE_WIDTH: Final = Setting("linear", "Halfin-Whitt")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
-from moldable.limits.stein import Bounds
 from moldable.paper.convergence import PowerLaw, power_law
 from moldable.paper.experiment import Result
+from moldable.theory.stein import Bounds
 
 DISTANCE, BLOCKING, TIME_GAP = "distance", "blocking", "time_gap"
 QUANTITIES: Final = {  # without bars, which would end a column in Markdown

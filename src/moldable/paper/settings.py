@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, final
 
+from moldable.model.regime import Regime
+from moldable.model.sizes import Deterministic, Exponential, MixedErlang, Pareto, SizeLaw
+from moldable.model.speedup import SpeedUp
+from moldable.model.workload import Workload
 from moldable.policies.greedy import GreedyP, greedy_p
-from moldable.regime import Regime
-from moldable.sizes import Deterministic, Exponential, MixedErlang, Pareto, SizeLaw
-from moldable.speedup import SpeedUp
-from moldable.workload import Workload
 
 CURVES: Final = {
     "linear": SpeedUp([1.0, 2.0, 3.0, 4.0, 5.0]),

@@ -11,14 +11,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from moldable.chain.exact import stationary_law
-from moldable.optimal_widths import Optimum, optimum
+from moldable.allocation.optimum import Optimum, optimum
+from moldable.exact.exact import stationary_law
+from moldable.model.workload import Workload
 from moldable.paper.experiment import Cell, Effort, Result, Results, Row, Scale
 from moldable.paper.settings import CURVES, REGIMES, SETTINGS, Setting
-from moldable.performance import Performance
 from moldable.policies.greedy import Greedy
 from moldable.policies.policy_table import Policy
-from moldable.workload import Workload
+from moldable.system.performance import Performance
 
 FAMILY: Final = "sweep"
 GREEDY_P, GREEDY = "greedy(p*)", "greedy"

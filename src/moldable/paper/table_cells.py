@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, final
 
-from moldable.chain.exact import stationary_law
-from moldable.evaluation import evaluate
+from moldable.evaluation.evaluate import evaluate
+from moldable.exact.exact import stationary_law
+from moldable.model.workload import Workload
 from moldable.paper.bias import DEFICITS
 from moldable.paper.experiment import Cell, Effort, Result, Scale
 from moldable.paper.settings import (
@@ -27,8 +28,7 @@ from moldable.paper.settings import (
     Setting,
 )
 from moldable.paper.verdict import Measured
-from moldable.performance import Performance
-from moldable.workload import Workload
+from moldable.system.performance import Performance
 
 
 @final

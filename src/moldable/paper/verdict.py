@@ -16,7 +16,7 @@ from typing import Final, Self, final
 
 import numpy as np
 
-from moldable.performance import Estimate
+from moldable.system.performance import Estimate
 
 MANY: Final = 10**6
 """From so many runs on, a standard error counts as known."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from moldable.errors import PolicyError, nearest, shortened, shown
-from moldable.workload import JobClass, Workload
+from moldable.model.workload import JobClass, Workload
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from typing import Any, final
 
 import numpy as np
 
-from moldable.hull import Floats
+from moldable.arrays import Floats
+from moldable.model.workload import JobClass, Workload
 from moldable.policies.policy_table import Policy
-from moldable.workload import JobClass, Workload
 
 Shares = Mapping[int, float]
 """The granted widths and their probabilities; what is missing to 1 is blocked."""

@@ -17,11 +17,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from moldable.arrays import Floats
 from moldable.checks import whole
 from moldable.errors import PolicyError
-from moldable.hull import Floats
-from moldable.speedup import SpeedUp
-from moldable.workload import JobClass
+from moldable.model.speedup import SpeedUp
+from moldable.model.workload import JobClass
 
 
 @final

@@ -12,9 +12,9 @@ from typing import final
 
 from moldable.checks import whole
 from moldable.errors import PolicyError
+from moldable.model.workload import JobClass
 from moldable.policies.class_entries import refuse_unknown_width
 from moldable.policies.policy_table import Policy
-from moldable.workload import JobClass
 
 
 @final

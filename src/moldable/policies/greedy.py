@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
+from moldable.allocation.reservation import reserve
 from moldable.checks import number, whole
 from moldable.errors import PolicyError
+from moldable.model.workload import JobClass, Workload, checked_workload
 from moldable.policies.class_entries import (
     classes_of,
     entry_of,
@@ -19,8 +21,6 @@ from moldable.policies.class_entries import (
     refuse_unknown_width,
 )
 from moldable.policies.policy_table import Policy, PolicyTable, refuse_bad_wishes
-from moldable.reservation import reserve
-from moldable.workload import JobClass, Workload, checked_workload
 
 
 @final

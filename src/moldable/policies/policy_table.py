@@ -15,12 +15,12 @@ from typing import Final, final
 
 import numpy as np
 
+from moldable.arrays import Floats, Ints
 from moldable.checks import number, whole
 from moldable.errors import PolicyError, shown
-from moldable.hull import Floats, Ints
+from moldable.model.speedup import SpeedUp
+from moldable.model.workload import JobClass, Workload
 from moldable.policies.class_entries import refuse_unknown_width
-from moldable.speedup import SpeedUp
-from moldable.workload import JobClass, Workload
 
 LARGEST_TABLE: Final = 200_000
 """Rows beyond which a policy must say where its decisions stop changing."""

@@ -32,10 +32,11 @@ from typing import Final, Self, final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from moldable.assumptions import ROUNDING
+from moldable.arrays import Floats, Ints, Mask
 from moldable.checks import whole
 from moldable.errors import PolicyError, nearest
-from moldable.hull import Floats, Ints, Mask
+from moldable.model.assumptions import ROUNDING
+from moldable.model.workload import JobClass, Workload
 from moldable.policies.policy_table import (
     LARGEST_TABLE,
     Policy,
@@ -50,7 +51,6 @@ from moldable.policies.prices import (
     TabulatedPrice,
 )
 from moldable.policies.thresholds import Thresholds
-from moldable.workload import JobClass, Workload
 
 FORMS: Final = ("stepwise", "present")
 AT_ONCE: Final = 2**16

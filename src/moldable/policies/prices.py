@@ -14,9 +14,9 @@ from typing import Any, Final, Self, final
 
 import numpy as np
 
+from moldable.arrays import Floats, Ints
 from moldable.checks import LARGEST, MOST_SERVERS, number, positive
 from moldable.errors import PolicyError
-from moldable.hull import Floats, Ints
 
 LARGEST_EXPONENT: Final = math.log(LARGEST)
 

@@ -13,6 +13,7 @@ from typing import final
 
 from moldable.checks import whole
 from moldable.errors import PolicyError, shortened
+from moldable.model.workload import JobClass, Workload
 from moldable.policies.class_entries import (
     classes_of,
     entry_of,
@@ -20,7 +21,6 @@ from moldable.policies.class_entries import (
     refuse_unknown_width,
 )
 from moldable.policies.policy_table import Policy, PolicyTable
-from moldable.workload import JobClass, Workload
 
 
 @final

@@ -15,6 +15,7 @@ from typing import final
 
 from moldable.checks import whole
 from moldable.errors import PolicyError
+from moldable.model.workload import JobClass, Workload
 from moldable.policies.class_entries import (
     classes_of,
     entry_of,
@@ -22,7 +23,6 @@ from moldable.policies.class_entries import (
     refuse_unknown_width,
 )
 from moldable.policies.policy_table import Policy, PolicyTable
-from moldable.workload import JobClass, Workload
 
 
 @final

@@ -19,11 +19,11 @@ from typing import Final
 
 import numpy as np
 
+from moldable.allocation.reservation import reserve
 from moldable.checks import positive, whole
 from moldable.errors import InfeasibleError, PolicyError
+from moldable.model.workload import JobClass, Workload, checked_workload
 from moldable.policies.price import PricePolicy
-from moldable.reservation import reserve
-from moldable.workload import JobClass, Workload, checked_workload
 
 BLOCKED_JOB_PRICE: Final = 8.0
 STEEPEST, PER_LOSS, FLATTEST = 0.35, 3.5, 0.7

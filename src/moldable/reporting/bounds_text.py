@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from moldable.limits.stein import Bounds
+from moldable.theory.stein import Bounds
 
 
 def show_bounds(console: Console, answer: Bounds, servers: int) -> None:

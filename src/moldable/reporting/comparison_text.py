@@ -6,8 +6,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from moldable.comparison import Compared, Comparison
-from moldable.performance import Estimate
+from moldable.evaluation.compare import Compared, Comparison
+from moldable.system.performance import Estimate
 
 UNBEATEN, YARDSTICK = "*", "~"
 METHODS = {"closed-form": "formula", "chain": "chain", "simulate": "simulated"}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from moldable.allocation.optimum import Optimum
 from moldable.errors import InputError
-from moldable.optimal_widths import Optimum
 from moldable.reporting.figures import BLUE, GREY, VERMILION, new_figure, rendered
 from moldable.text_files import write_whole
 

@@ -9,9 +9,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from moldable.allocation.optimum import Optimum
 from moldable.errors import shortened
-from moldable.optimal_widths import Optimum
-from moldable.regime import Regime
+from moldable.model.regime import Regime
 from moldable.reporting.words import advice, count, percent
 
 SHOW_ALL: Final = 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from moldable.performance import Estimate, Performance
 from moldable.reporting.words import percent
+from moldable.system.performance import Estimate, Performance
 
 
 def show_performance(console: Console, answer: Performance) -> None:

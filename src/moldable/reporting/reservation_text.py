@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from moldable.allocation.reservation import ClassAllocation, Reservation
 from moldable.errors import shortened
 from moldable.reporting.words import advice, count, percent
-from moldable.reservation import ClassAllocation, Reservation
 
 
 def show_reservation(console: Console, fluid: Reservation, whole: Reservation | None) -> None:

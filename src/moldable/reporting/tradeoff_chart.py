@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from rich.console import Console
 
-from moldable.control.families import Chosen, Families
-from moldable.performance import Performance
+from moldable.system.performance import Performance
+from moldable.tuning.families import Chosen, Families
 
 Point = tuple[float, float]
 

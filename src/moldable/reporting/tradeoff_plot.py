@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from moldable.control.families import Chosen, Families
 from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new_figure
+from moldable.tuning.families import Chosen, Families
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from moldable.control.families import Chosen, Families
-from moldable.performance import Performance
+from moldable.system.performance import Performance
+from moldable.tuning.families import Chosen, Families
 
 PLAIN: Final = 2
 """Numbers of an exponential price; a long tail is a third."""

@@ -6,9 +6,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from moldable.control.tuned import Tuned
 from moldable.policies.decisions import Decisions
 from moldable.reporting.decisions_text import show_decisions
+from moldable.tuning.tuned import Tuned
 
 
 def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moldable.frontier import Mix
+from moldable.allocation.frontier import Mix
 
 
 def percent(share: float) -> str:

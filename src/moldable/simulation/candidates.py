@@ -15,20 +15,20 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from moldable.arrivals import Poisson
-from moldable.count_model import ChainModel, chain_model
+from moldable.arrays import Floats
 from moldable.errors import SimulationError
-from moldable.hull import Floats
-from moldable.performance import Estimate
+from moldable.model.arrivals import Poisson
+from moldable.model.workload import Workload
 from moldable.policies.policy_table import Policy
 from moldable.simulation.chain_run import LANE_SETS, SLICE, TICKS, kernel_arguments, start_lane
 from moldable.simulation.estimates import around, errors_of
 from moldable.simulation.plan import MAIN, TRIAL, Plan
 from moldable.simulation.replications import CHAIN_SLOTS, count_workers, fits_chain
 from moldable.simulation.ring_run import run_ring
-from moldable.system import System, build_system, on_common_kinds
+from moldable.system.count_model import ChainModel, chain_model
+from moldable.system.loss_system import System, build_system, on_common_kinds
+from moldable.system.performance import Estimate
 from moldable.threads import on_threads
-from moldable.workload import Workload
 
 WARMUP: Final = 8.0
 """Mean execution times of the slowest kind that are not counted."""

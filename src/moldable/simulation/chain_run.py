@@ -10,13 +10,13 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from moldable.count_model import ChainModel, chain_model
+from moldable.arrays import Floats
 from moldable.errors import SimulationError
-from moldable.hull import Floats
 from moldable.simulation.outcomes import alias_table, columns_needed
 from moldable.simulation.plan import Plan, Report, Tallies, joined
 from moldable.simulation.start import Start, initial_counts
-from moldable.system import System, by_pool
+from moldable.system.count_model import ChainModel, chain_model
+from moldable.system.loss_system import System, by_pool
 
 CARRY: Final = 4e-12
 """What is left of a share's precision beside the largest code, a few times over."""

@@ -15,18 +15,18 @@ from typing import Final, NamedTuple, final
 
 import numpy as np
 
-from moldable.arrivals import Poisson
-from moldable.count_model import ChainModel, chain_model
-from moldable.hull import Floats, Ints
-from moldable.performance import Estimate
+from moldable.arrays import Floats, Ints
+from moldable.model.arrivals import Poisson
+from moldable.model.workload import Workload
 from moldable.policies.policy_table import Policy
 from moldable.simulation.chain_run import initial_slots
 from moldable.simulation.estimates import around
 from moldable.simulation.plan import DESCENT, child_seed
 from moldable.simulation.replications import count_workers
-from moldable.system import System, build_system
+from moldable.system.count_model import ChainModel, chain_model
+from moldable.system.loss_system import System, build_system
+from moldable.system.performance import Estimate
 from moldable.threads import on_threads
-from moldable.workload import Workload
 
 RUNS: Final = 2048
 PARTS: Final = 8

@@ -10,11 +10,11 @@ from typing import Final
 
 import numpy as np
 
-from moldable.arrivals import Arrivals, MarkovModulated, Poisson, Renewal
+from moldable.arrays import Floats
 from moldable.errors import SimulationError
-from moldable.hull import Floats
+from moldable.model.arrivals import Arrivals, MarkovModulated, Poisson, Renewal
+from moldable.model.sizes import Exponential
 from moldable.simulation.drawn_laws import NOTHING, DrawnLaw, drawn_law
-from moldable.sizes import Exponential
 
 DrawnArrivals = tuple[Floats, float, tuple[object, ...], tuple[Floats, Floats, Floats]]
 MOST_CHANGES: Final = 1000.0

@@ -13,11 +13,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from moldable.hull import Floats, Ints
-from moldable.simulation.inversion import Inverse, Smooth
-from moldable.simulation.quantile_pieces import quantile_pieces
-from moldable.simulation.quantile_table import quantile_table
-from moldable.sizes import (
+from moldable.arrays import Floats, Ints
+from moldable.model.sizes import (
     Deterministic,
     Empirical,
     Exponential,
@@ -29,6 +26,9 @@ from moldable.sizes import (
     SizeLaw,
     Weibull,
 )
+from moldable.simulation.inversion import Inverse, Smooth
+from moldable.simulation.quantile_pieces import quantile_pieces
+from moldable.simulation.quantile_table import quantile_table
 
 NOTHING: Floats = np.zeros(0)
 FEW: Final = 2.0

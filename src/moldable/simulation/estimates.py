@@ -11,13 +11,13 @@ from typing import Final
 
 import numpy as np
 
-from moldable.arrivals import ArrivalTimes
+from moldable.arrays import Floats, Mask
 from moldable.errors import SimulationError, nearest
-from moldable.granted import by_width, width_shares
-from moldable.hull import Floats, Mask
-from moldable.performance import ClassPerformance, Estimate
+from moldable.model.arrivals import ArrivalTimes
 from moldable.simulation.plan import Tallies
-from moldable.system import System
+from moldable.system.granted import by_width, width_shares
+from moldable.system.loss_system import System
+from moldable.system.performance import ClassPerformance, Estimate
 
 CONFIDENCE: Final = 0.95
 TAIL: Final = (1.0 - CONFIDENCE) / 2.0

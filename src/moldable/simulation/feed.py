@@ -14,14 +14,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from moldable.arrivals import MarkovModulated
+from moldable.arrays import Floats, Ints
 from moldable.errors import SimulationError
-from moldable.hull import Floats, Ints
+from moldable.model.arrivals import MarkovModulated
+from moldable.model.sizes import SizeLaw
 from moldable.simulation.drawn_arrivals import drawn_arrivals
 from moldable.simulation.drawn_laws import NOTHING, drawn_law, drawn_laws
 from moldable.simulation.outcomes import alias_table
-from moldable.sizes import SizeLaw
-from moldable.system import System
+from moldable.system.loss_system import System
 
 BLOCK: Final = 8192
 """Arrivals drawn at once: small enough for the cache, large enough to amortise the calls."""

@@ -11,7 +11,7 @@ from typing import Final, Protocol, Self, final
 
 import numpy as np
 
-from moldable.hull import Floats
+from moldable.arrays import Floats
 
 OCTAVES: Final = (-36, 6)
 """Powers of two between which levels are looked for; numpy draws no exponential beyond 45."""

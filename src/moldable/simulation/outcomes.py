@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from moldable.hull import Floats, Ints
+from moldable.arrays import Floats, Ints
 
 
 @final

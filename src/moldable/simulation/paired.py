@@ -13,9 +13,9 @@ from typing import Self, final
 
 import numpy as np
 
-from moldable.arrivals import Arrivals, Poisson
-from moldable.hull import Floats
-from moldable.performance import Estimate, Performance
+from moldable.arrays import Floats
+from moldable.model.arrivals import Arrivals, Poisson
+from moldable.model.workload import Workload
 from moldable.policies.policy_table import Policy
 from moldable.simulation import estimates
 from moldable.simulation.plan import MAIN, Plan
@@ -31,8 +31,8 @@ from moldable.simulation.simulate import (
     warmup_of,
 )
 from moldable.simulation.summary import performance
-from moldable.system import build_system
-from moldable.workload import Workload
+from moldable.system.loss_system import build_system
+from moldable.system.performance import Estimate, Performance
 
 KERNEL = "bucket-ring"
 """Jobs keep their sizes in it, whatever width they are given."""

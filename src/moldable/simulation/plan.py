@@ -12,9 +12,9 @@ from typing import final
 
 import numpy as np
 
-from moldable.hull import Floats
+from moldable.arrays import Floats
 from moldable.simulation.start import Start
-from moldable.system import System
+from moldable.system.loss_system import System
 
 MAIN, PILOT, TRIAL, DESCENT, JUDGED = range(5)
 """First part of the spawn key of random numbers that must never be shared."""

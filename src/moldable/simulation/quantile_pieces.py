@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from moldable.hull import Floats, Mask
+from moldable.arrays import Floats, Mask
 from moldable.simulation.inversion import Inverse
 from moldable.simulation.quantile_table import (
     MANTISSA,

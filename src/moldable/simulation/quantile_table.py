@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from moldable.hull import Floats, Mask
+from moldable.arrays import Floats, Mask
 from moldable.simulation.inversion import OCTAVES, Inverse, Smooth
 
 TAIL: Final = 1e-5

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Final, final
 
-from moldable.count_model import ChainModel, chain_model
 from moldable.errors import MoldableError
 from moldable.simulation.chain_run import LANE_SETS, run_chain
 from moldable.simulation.plan import Plan, Tallies, joined
 from moldable.simulation.ring_run import run_ring
-from moldable.system import System
+from moldable.system.count_model import ChainModel, chain_model
+from moldable.system.loss_system import System
 from moldable.threads import on_threads
 
 CHAIN_SLOTS: Final = 10

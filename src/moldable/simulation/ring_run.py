@@ -11,14 +11,14 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable.arrivals import ArrivalTimes
+from moldable.arrays import Floats, Ints
 from moldable.errors import SimulationError
-from moldable.hull import Floats, Ints
+from moldable.model.arrivals import ArrivalTimes
 from moldable.simulation.feed import BLOCK, Block, Feed
 from moldable.simulation.outcomes import alias_table, columns_needed
 from moldable.simulation.plan import Plan, Report, Tallies, joined
 from moldable.simulation.start import initial_counts
-from moldable.system import System
+from moldable.system.loss_system import System
 
 MOST_BUCKETS: Final = 26
 """Power of two beyond which a ring is not made longer; jobs then stay for several turns."""

@@ -16,7 +16,7 @@ import numpy as np
 from moldable.simulation import estimates
 from moldable.simulation.plan import Plan, Tallies, joined
 from moldable.simulation.replications import Finished
-from moldable.system import mean_size
+from moldable.system.loss_system import mean_size
 
 ABSOLUTE: Final = 1e-4
 """Half-width that is tight enough whatever the relative precision."""

@@ -15,10 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from moldable.arrivals import Arrivals, ArrivalTimes, Poisson
 from moldable.checks import LARGEST, MOST_SERVERS, number
 from moldable.errors import SimulationError
-from moldable.performance import Performance
+from moldable.model.arrivals import Arrivals, ArrivalTimes, Poisson
+from moldable.model.workload import Workload, checked_workload
 from moldable.policies.policy_table import Policy
 from moldable.simulation import estimates
 from moldable.simulation.feed import BLOCK
@@ -35,9 +35,9 @@ from moldable.simulation.rounds import STEP, Rounds, until_enough
 from moldable.simulation.start import Start, exactly_stationary, initial_counts
 from moldable.simulation.summary import performance
 from moldable.simulation.warmup import choose_warmup
-from moldable.system import System, build_system, mean_size
+from moldable.system.loss_system import System, build_system, mean_size
+from moldable.system.performance import Performance
 from moldable.threads import interruptible
-from moldable.workload import Workload, checked_workload
 
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000

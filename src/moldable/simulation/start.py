@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
+from moldable.arrays import Floats, Ints
 from moldable.errors import SimulationError, nearest
-from moldable.hull import Floats, Ints
-from moldable.system import System
+from moldable.system.loss_system import System
 
 Start = str | Mapping[tuple[str, int], int] | Mapping[int, int]
 STARTS: Final = ("equilibrium", "empty")

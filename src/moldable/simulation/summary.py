@@ -8,13 +8,13 @@ from typing import Final
 import numpy as np
 
 from moldable.errors import SimulationError
-from moldable.granted import by_width, quantiles, width_shares
-from moldable.performance import Performance
-from moldable.provenance import provenance
 from moldable.simulation import estimates
 from moldable.simulation.plan import Plan, Tallies
 from moldable.simulation.rounds import Rounds
-from moldable.system import mean_size
+from moldable.system.granted import by_width, quantiles, width_shares
+from moldable.system.loss_system import mean_size
+from moldable.system.performance import Performance
+from moldable.system.provenance import provenance
 
 FEW: Final = 100
 """Arrivals of a class below which its effect on others is known too little."""

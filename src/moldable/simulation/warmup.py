@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from moldable.hull import Floats
+from moldable.arrays import Floats
 from moldable.simulation.plan import PILOT, Plan, Tallies
 
 BATCHES: Final = 200

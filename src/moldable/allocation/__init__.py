@@ -1,0 +1,1 @@
+"""The paper's optimum: frontier, shares of widths, reservations, certificate."""

@@ -1,0 +1,232 @@
+"""Which widths are worth using, and at what spending?
+
+Give width i the point (server-time, time) = (i/s_i, 1/s_i) of a job of unit size. Mixing widths
+reaches every point between, so the best time for a given server-time is the lower convex hull of
+these points, read at that server-time, up to its lowest vertex. That reading solves the paper's
+problem (P) for any curve whatsoever. Times scale with the mean size; slopes do not.
+
+The map (i, s_i) -> (i/s_i, 1/s_i) takes lines to lines, so that hull is also the upper concave hull
+of the curve itself, from the most efficient width to the fastest: there the widths are sorted
+whole numbers already, so that is how it is computed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from moldable.arrays import Floats, Ints, Mask
+from moldable.checks import check_type
+from moldable.errors import SpeedUpError
+from moldable.model.assumptions import ROUNDING
+from moldable.model.hull import concave_hull, hull_height
+from moldable.model.speedup import SpeedUp
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """One or two neighbouring frontier widths and the share of jobs given each.
+
+    Attributes:
+        support: the widths, ascending.
+        shares: the share of jobs given each; they sum to one.
+        time: mean execution time of a job of unit size.
+        server_time: mean server-time of a job of unit size.
+        position: where the first width stands on the frontier.
+    """
+
+    support: tuple[int, ...]
+    shares: tuple[float, ...]
+    time: float
+    server_time: float
+    position: int
+
+    def spread(self, widths: Ints) -> Floats:
+        """Return the shares as a vector over the given widths."""
+        dense = np.zeros(widths.size)
+        dense[np.searchsorted(widths, self.support)] = self.shares
+        return dense
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The widths worth using, from the least server-time to the least time.
+
+    Attributes:
+        speedup: the curve it was made from.
+        widths: frontier widths, ascending; those collinear with an edge are included.
+        server_time: i/s_i at each of them, ascending.
+        time: 1/s_i at each of them, descending.
+        corners: positions of the hull's true vertices among them.
+    """
+
+    speedup: SpeedUp
+    widths: Ints
+    server_time: Floats
+    time: Floats
+    corners: Ints
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frontier) and self.speedup == other.speedup
+
+    def __hash__(self) -> int:
+        return hash(self.speedup)
+
+    @classmethod
+    def of(cls, speedup: SpeedUp) -> Frontier:
+        """Build the frontier of one curve."""
+        return frontiers([speedup])[0]
+
+    @cached_property
+    def dominated_widths(self) -> Ints:
+        """The widths never worth using in (P)."""
+        return np.setdiff1d(self.speedup.widths, self.widths, assume_unique=True)
+
+    @property
+    def largest_load(self) -> float:
+        """The largest load any mix of widths can carry: the best s_i/i."""
+        return 1.0 / float(self.server_time[0])
+
+    def read(self, server_time: float) -> Mix:
+        """Return the best mix of widths that spends at most this mean server-time per job.
+
+        Abscissae within rounding of a frontier width give that width alone. A server-time below
+        the frontier's first is read as its first: ask `reaches` whether it is feasible.
+        """
+        xs = self.server_time
+        k = bisect_right(xs, server_time * (1.0 + ROUNDING)) - 1
+        if k < 0:
+            return self.alone(0)
+        if k == xs.size - 1 or server_time <= xs[k] * (1.0 + ROUNDING):
+            return self.alone(k)
+        x0, x1 = float(xs[k]), float(xs[k + 1])
+        t0, t1 = float(self.time[k]), float(self.time[k + 1])
+        wide = (server_time - x0) / (x1 - x0)
+        return Mix(
+            (int(self.widths[k]), int(self.widths[k + 1])),
+            (1.0 - wide, wide),
+            t0 + wide * (t1 - t0),
+            server_time,
+            k,
+        )
+
+    def reaches(self, server_time: float) -> bool:
+        """Can every job be served within this mean server-time?"""
+        return bool(server_time >= self.server_time[0] * (1.0 - ROUNDING))
+
+    def slope_right(self, mix: Mix) -> float:
+        """Time lost per server-time gained, just right of the mix: at most 0."""
+        corner = bisect_right(self.corners, mix.position) - 1
+        return self._edge_slope(corner)
+
+    def slope_left(self, mix: Mix) -> float:
+        """The same just left of the mix; minus infinity at the frontier's first width."""
+        corner = bisect_right(self.corners, mix.position) - 1
+        on_corner = len(mix.support) == 1 and self.corners[corner] == mix.position
+        return self._edge_slope(corner - 1 if on_corner else corner)
+
+    def _edge_slope(self, corner: int) -> float:
+        if corner < 0:
+            return -np.inf
+        if corner >= self.corners.size - 1:
+            return 0.0
+        a, b = self.corners[corner], self.corners[corner + 1]
+        x, t = self.server_time, self.time
+        return float((t[b] - t[a]) / (x[b] - x[a]))
+
+    def alone(self, k: int) -> Mix:
+        """Return the mix that uses only the k-th frontier width."""
+        time, server_time = float(self.time[k]), float(self.server_time[k])
+        return Mix((int(self.widths[k]),), (1.0,), time, server_time, k)
+
+
+def frontiers(speedups: Sequence[SpeedUp]) -> list[Frontier]:
+    """Build the frontiers of many curves at once."""
+    for speedup in speedups:
+        check_type(speedup, SpeedUp, "curve", SpeedUpError, "SpeedUp([1, 1.8])")
+    sizes = np.array([speedup.widths.size for speedup in speedups], dtype=np.int64)
+    curve = np.repeat(np.arange(sizes.size), sizes)
+    width = np.concatenate([speedup.widths for speedup in speedups]).astype(np.float64)
+    faster = np.concatenate([speedup.speedups for speedup in speedups])
+
+    hull = concave_hull(width, faster, curve)
+    height = hull_height(width, faster, hull)
+    corners = hull[_useful(width[hull], faster[hull], curve[hull])]
+    kept = np.flatnonzero(faster >= height * (1.0 - ROUNDING))
+    kept = kept[_from_first_to_last(kept, curve[kept], corners, curve[corners])]
+    kept = _ascending(kept, width / faster, np.isin(kept, corners))
+    return _split(speedups, width[kept], faster[kept], curve[kept], np.searchsorted(kept, corners))
+
+
+def _useful(width: Floats, faster: Floats, curve: Ints) -> Mask:
+    """Mark the hull's vertices from each curve's most efficient to its fastest.
+
+    Of equally efficient widths (the linear curve has nothing else) the fastest begins; of equally
+    fast ones the narrowest ends.
+    """
+    starts = np.flatnonzero(np.diff(curve, prepend=-1))
+    index = np.arange(width.size)
+    efficiency = faster / width
+    best = np.maximum.reduceat(efficiency, starts) * (1.0 - ROUNDING)
+    first = np.maximum.reduceat(np.where(efficiency >= best[curve], index, -1), starts)
+    top = np.maximum.reduceat(faster, starts) * (1.0 - ROUNDING)
+    last = np.minimum.reduceat(np.where(faster >= top[curve], index, index.size), starts)
+    inside: Mask = (index >= first[curve]) & (index <= last[curve])
+    return inside
+
+
+def _from_first_to_last(points: Ints, curve: Ints, corners: Ints, corner_curve: Ints) -> Mask:
+    """Mark the points between the first and the last corner of their curve."""
+    starts = np.flatnonzero(np.diff(corner_curve, prepend=-1))
+    first, last = corners[starts], corners[np.append(starts[1:], corners.size) - 1]
+    inside: Mask = (points >= first[curve]) & (points <= last[curve])
+    return inside
+
+
+def _ascending(kept: Ints, server_time: Floats, is_corner: Mask) -> Ints:
+    """Drop collinear widths whose server-time is out of order, as rounding near s_i = c*i can do.
+
+    Between two curves the order means nothing, but there both neighbours are corners.
+    """
+    while True:
+        falls = np.diff(server_time[kept]) <= 0.0
+        bad = np.zeros(kept.size, dtype=np.bool_)
+        bad[1:] |= falls
+        bad[:-1] |= falls
+        bad &= ~is_corner
+        if not bad.any():
+            return kept
+        kept, is_corner = kept[~bad], is_corner[~bad]
+
+
+def frozen(array: Floats) -> Floats:
+    """Return the array, no longer writable: results are values."""
+    array.flags.writeable = False
+    return array
+
+
+def _split(
+    speedups: Sequence[SpeedUp], width: Floats, faster: Floats, curve: Ints, corners: Ints
+) -> list[Frontier]:
+    time = frozen(1.0 / faster)
+    server_time = frozen(width * time)
+    widths = width.astype(np.int64)
+    widths.flags.writeable = False
+    bounds = np.searchsorted(curve, np.arange(len(speedups) + 1))
+    corner_bounds = np.searchsorted(corners, bounds)
+    corners = corners - np.repeat(bounds[:-1], np.diff(corner_bounds))
+    corners.flags.writeable = False
+    cuts, corner_cuts = bounds.tolist(), corner_bounds.tolist()
+    return [
+        Frontier(speedup, widths[a:b], server_time[a:b], time[a:b], corners[c:d])
+        for speedup, a, b, c, d in zip(
+            speedups, cuts, cuts[1:], corner_cuts, corner_cuts[1:], strict=False
+        )
+    ]

@@ -1,0 +1,233 @@
+"""What is the best that any policy with vanishing blocking can do, and how?
+
+Problem (P) of the paper for one class: its answer is the frontier read at 1/load. Everything is in
+units of the mean size. Reading a prepared `Frontier` takes microseconds whatever its length, if all
+its widths fit on the servers; dense vectors and the certificate are made when asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from moldable.allocation.certificate import Certificate, certify
+from moldable.allocation.frontier import Frontier, Mix, frozen
+from moldable.arrays import Floats, Ints
+from moldable.checks import check_type, whole
+from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError
+from moldable.model.assumptions import ROUNDING
+from moldable.model.speedup import SpeedUp
+from moldable.model.workload import checked_load
+
+
+@final
+@dataclass(frozen=True)
+class Optimum:
+    """The solution of (P): how many servers jobs should get at this load.
+
+    Attributes:
+        frontier: the widths worth using.
+        load: arrival rate x mean size / servers.
+        servers: the number of servers, where it is known.
+        mix: the one or two widths used, and the share of jobs given each.
+    """
+
+    frontier: Frontier
+    load: float
+    servers: int | None
+    mix: Mix
+
+    @property
+    def widths(self) -> Ints:
+        """The allowed widths, the index of every dense vector here."""
+        return self.frontier.speedup.widths
+
+    @property
+    def support(self) -> tuple[int, ...]:
+        """The widths used, I*: one, or two neighbours on the frontier."""
+        return self.mix.support
+
+    @property
+    def i1(self) -> int:
+        """The narrowest width used."""
+        return self.mix.support[0]
+
+    @property
+    def i2(self) -> int:
+        """The widest width used."""
+        return self.mix.support[-1]
+
+    @property
+    def mean_execution_time(self) -> float:
+        """D*, in mean sizes."""
+        return self.mix.time
+
+    @property
+    def busy_fraction(self) -> float:
+        """The fraction of servers kept busy."""
+        return min(self.load * self.mix.server_time, 1.0)
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """p*: the share of jobs given each allowed width."""
+        return frozen(self.mix.spread(self.widths))
+
+    @cached_property
+    def scaled_jobs(self) -> Floats:
+        """y*: jobs running at each allowed width, per server."""
+        return frozen(self.probabilities * self.load / self.frontier.speedup.speedups)
+
+    @property
+    def dominated_widths(self) -> Ints:
+        """Allowed widths that are never worth using in (P), at any load."""
+        return self.frontier.dominated_widths
+
+    @property
+    def shadow_price(self) -> float:
+        """Time saved per further unit of server-time; 0 when capacity is slack."""
+        return -self.frontier.slope_right(self.mix) + 0.0
+
+    @property
+    def time_saved_by_one_server(self) -> float | None:
+        """The rate at which D* falls as servers are added; None while n is unknown."""
+        return None if self.servers is None else self.shadow_price / (self.servers * self.load)
+
+    @property
+    def time_added_per_load(self) -> float:
+        """The rate at which D* grows with the load; infinite at the largest feasible load."""
+        slack = self.busy_fraction < 1.0 - ROUNDING
+        return 0.0 if slack else -self.frontier.slope_left(self.mix) / self.load**2
+
+    @property
+    def unique(self) -> bool:
+        """Is no other choice of shares as good (within 1e-12)?"""
+        return not self.ties
+
+    @cached_property
+    def ties(self) -> tuple[int, ...]:
+        """Widths among which jobs could be moved without loss; empty if the solution is unique."""
+        return _ties(self)
+
+    @property
+    def why_not_unique(self) -> str | None:
+        """The reason in words, or None."""
+        if not self.ties:
+            return None
+        names = ", ".join(map(str, self.ties[:6])) + (", ..." if len(self.ties) > 6 else "")  # noqa: PLR2004
+        if self.busy_fraction < 1.0 - ROUNDING:
+            return f"widths {names} are equally fast and capacity is slack; the narrowest is used"
+        return f"widths {names} lie on one edge of the frontier; neighbours of the load are used"
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The multipliers that prove optimality."""
+        return certify(
+            self.widths,
+            self.frontier.speedup.speedups,
+            self.scaled_jobs,
+            offered=self.load,
+            cost=1.0 / self.load,
+            theta0=self.shadow_price / self.load,
+            busy=self.load * self.mix.server_time,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists, ready for JSON."""
+        return {
+            "widths": self.widths.tolist(),
+            "probabilities": self.probabilities.tolist(),
+            "scaled_jobs": self.scaled_jobs.tolist(),
+            "support": list(self.support),
+            "mean_execution_time": self.mean_execution_time,
+            "busy_fraction": self.busy_fraction,
+            "unique": self.unique,
+            "shadow_price": self.shadow_price,
+            "time_saved_by_one_server": self.time_saved_by_one_server,
+            "dominated_widths": self.dominated_widths.tolist(),
+            "certificate": self.certificate.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        shares = ", ".join(
+            f"{width}: {share:.6g}"
+            for width, share in zip(self.support, self.mix.shares, strict=True)
+        )
+        return (
+            f"Optimum(load={self.load:.6g}, shares={{{shares}}}, "
+            f"mean_execution_time={self.mean_execution_time:.6g}, "
+            f"busy_fraction={self.busy_fraction:.6g}, shadow_price={self.shadow_price:.6g})"
+        )
+
+
+def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = None) -> Optimum:
+    """Solve (P): the shares of widths with the least mean execution time at vanishing blocking.
+
+    Args:
+        curve: a speed-up curve, or its prepared frontier if it will be asked many times.
+        load: arrival rate x mean size / servers.
+        servers: the number of servers; widths above it are left out.
+    """
+    frontier = fitting_frontier(curve, servers)
+    load = checked_load(load)
+    if not frontier.reaches(1.0 / load):
+        raise InfeasibleError(
+            f"load={load:.12g} is too much: the largest feasible load of this curve is "
+            f"{frontier.largest_load:.12g}, all jobs on width {frontier.widths[0]}; "
+            f"add servers or send fewer jobs"
+        )
+    return Optimum(frontier, load, servers, frontier.read(1.0 / load))
+
+
+def fitting_frontier(curve: SpeedUp | Frontier, servers: int | None) -> Frontier:
+    """Return the frontier of the widths that fit on this many servers."""
+    frontier = curve if isinstance(curve, Frontier) else None
+    speedup = curve.speedup if isinstance(curve, Frontier) else curve
+    check_type(speedup, SpeedUp, "curve", SpeedUpError, "SpeedUp([1, 1.8])")
+    if servers is not None:
+        fitting = speedup.up_to(whole(servers, "servers", WorkloadError))
+        if fitting is not speedup:
+            return Frontier.of(fitting)
+    return frontier if frontier is not None else Frontier.of(speedup)
+
+
+def _ties(solution: Optimum) -> tuple[int, ...]:
+    frontier, mix = solution.frontier, solution.mix
+    if solution.load * mix.server_time < 1.0 - ROUNDING:
+        speedup = frontier.speedup
+        fast = speedup.speedups >= speedup.speedups.max() * (1.0 - ROUNDING)
+        ties = speedup.widths[fast]
+    else:
+        ties = _on_one_line(frontier, mix)
+    return tuple(ties.tolist()) if ties.size > len(mix.support) else ()
+
+
+def _on_one_line(frontier: Frontier, mix: Mix) -> Ints:
+    """Return the frontier widths on the line through the mix that could replace it.
+
+    Rounding makes vertices out of collinear points, so the line is prolonged by one edge on either
+    side and judged there with the tolerance that decides what is on the frontier, in (width,
+    speed-up), where it is well conditioned. A width used alone can be replaced only if the line has
+    widths on both sides of it.
+    """
+    corners, w, faster = frontier.corners, frontier.widths, 1.0 / frontier.time
+    right = int(np.searchsorted(corners, mix.position, side="right"))
+    left = right - 1
+    if len(mix.support) == 1 and corners[left] == mix.position:
+        if left == 0 or right == corners.size:
+            return frontier.widths[mix.position : mix.position + 1]
+        left -= 1  # the chord that skips this corner
+    a, b = int(corners[left]), int(corners[right])
+    slope = (faster[b] - faster[a]) / (w[b] - w[a])
+    low = int(corners[left - 1]) if left > 0 else a
+    high = int(corners[right + 1]) if right + 1 < corners.size else b
+    near = np.arange(low, high + 1)
+    off = np.abs(faster[near] - faster[a] - slope * (w[near] - w[a]))
+    on_line = off <= ROUNDING * faster[near]
+    found = near[on_line]
+    if len(mix.support) == 1 and mix.position not in found:
+        return frontier.widths[mix.position : mix.position + 1]
+    line: Ints = frontier.widths[found]
+    return line

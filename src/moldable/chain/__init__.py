@@ -1,1 +1,0 @@
-"""Exact stationary answers: formulas, lists of states, balance equations, and their solution."""

@@ -1,0 +1,1 @@
+"""Performance of a policy, and of several side by side."""

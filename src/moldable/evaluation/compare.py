@@ -1,0 +1,250 @@
+"""Which of several policies is better here, and by how much?
+
+Exact answers are compared as they are. Simulated ones see the same arrivals, sizes and draws, so
+that their differences are far better known than the figures themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, final
+
+from moldable.checks import listed
+from moldable.errors import PolicyError
+from moldable.evaluation.evaluate import Unsolved, check_request, evaluate, solve_exactly
+from moldable.model.arrivals import Arrivals, Poisson
+from moldable.model.workload import Workload
+from moldable.policies.equi import Equi
+from moldable.policies.policy_table import Policy
+from moldable.simulation.paired import Paired, Sample, difference, simulate_together
+from moldable.simulation.simulate import Progress
+from moldable.system.loss_system import build_system
+from moldable.system.performance import Estimate, Performance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EQUAL: Final = 1e-12
+Rule = Policy | Equi | None
+
+
+@final
+@dataclass(frozen=True)
+class Compared:
+    """One policy among others.
+
+    Attributes:
+        name: what it is called here.
+        performance: how it performs.
+        blocking_difference: its blocking minus the first policy's, with its own interval.
+        mean_execution_time_difference: the same for the mean execution time.
+        unbeaten: whether no other policy is better on both counts, beyond doubt.
+        yardstick: whether it is preemptive, so that it neither beats others nor is beaten.
+    """
+
+    name: str
+    performance: Performance
+    blocking_difference: Estimate
+    mean_execution_time_difference: Estimate
+    unbeaten: bool
+    yardstick: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists, ready for JSON."""
+        return {
+            "name": self.name,
+            "unbeaten": self.unbeaten,
+            "yardstick": self.yardstick,
+            "blocking_difference": _pair(self.blocking_difference),
+            "mean_execution_time_difference": _pair(self.mean_execution_time_difference),
+            **self.performance.to_dict(),
+        }
+
+
+@final
+@dataclass(frozen=True)
+class Comparison:
+    """Policies side by side; differences are from the first.
+
+    Attributes:
+        policies: in the order they were given.
+    """
+
+    policies: tuple[Compared, ...]
+
+    @property
+    def unbeaten(self) -> tuple[str, ...]:
+        """The names of the policies that no other beats on both counts."""
+        return tuple(part.name for part in self.policies if part.unbeaten)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists, ready for JSON."""
+        return {
+            "policies": [part.to_dict() for part in self.policies],
+            "unbeaten": list(self.unbeaten),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas frame, a row for each policy; needs pandas."""
+        import pandas as pd  # noqa: PLC0415 - optional: whoever asks for a frame has it
+
+        rows = [part.to_dict() for part in self.policies]
+        differences = ("blocking_difference", "mean_execution_time_difference")
+        for row in rows:
+            for name in differences:
+                row[f"{name}_interval"] = row[name]["interval"]
+                row[name] = row[name]["value"]
+        figures = ("blocking", "mean_execution_time", *differences)
+        intervals = [column for name in figures for column in (name, f"{name}_interval")]
+        columns = ["name", "unbeaten", "yardstick", *intervals, "busy_fraction", "method"]
+        return pd.DataFrame(rows)[columns]
+
+    def __repr__(self) -> str:
+        """Write one line for each policy, the unbeaten ones marked."""
+        lines = (
+            f"  {'*' if part.unbeaten else ' '} {part.name}: {part.performance!r}"
+            for part in self.policies
+        )
+        return "\n".join(("Comparison, * no other policy beats it on both counts:", *lines))
+
+
+def compare(
+    workload: Workload,
+    servers: int,
+    policies: Mapping[str, Rule] | Sequence[Rule],
+    *,
+    method: str = "auto",
+    precision: float = 0.01,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    arrivals: Arrivals | None = None,
+) -> Comparison:
+    """Evaluate policies side by side.
+
+    Args:
+        workload: the classes.
+        servers: the size of the cluster.
+        policies: by name, or in a row; None is greedy(p*).
+        method: for every policy, as in `evaluate`.
+        precision: as in `evaluate`; simulated policies share their random numbers.
+        seed: of the simulations.
+        threads: of the simulations.
+        progress: called with (finished, planned) replications.
+        arrivals: the process of arrivals; Poisson by default.
+    """
+    check_request(method, precision)
+    named = _named(policies)
+    found: dict[str, Paired] = {}
+    unsolved: dict[str, Unsolved] = {}
+    for name, policy in named.items():
+        exact = _solve(workload, servers, policy, method, arrivals)
+        if isinstance(exact, Unsolved):
+            unsolved[name] = exact
+        else:
+            found[name] = Paired.exact(exact)
+    together = simulate_together(
+        workload,
+        servers,
+        {name: (_as_policy(named[name]), why.reason) for name, why in unsolved.items()},
+        precision=precision,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+        arrivals=arrivals,
+    )
+    for name, pair in together.items():
+        warned = unsolved[name].warn(pair.performance)
+        found[name] = Paired(
+            warned,
+            Sample(warned.blocking, pair.blocking.errors),
+            Sample(warned.mean_execution_time, pair.time.errors),
+        )
+    found = {name: found[name] for name in named}
+    rivals = {name: own for name, own in found.items() if not isinstance(named[name], Equi)}
+    return Comparison(tuple(_compared(name, found, rivals) for name in found))
+
+
+def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
+    if isinstance(policies, Mapping):
+        named = dict(policies)
+    else:
+        policies = listed(policies, "policies", PolicyError, "policies in a list: [Greedy()]")
+        names = [
+            "greedy(p*)" if policy is None else str(getattr(policy, "name", policy))
+            for policy in policies
+        ]
+        _refuse_twins(names)
+        named = dict(zip(names, policies, strict=True))
+    for name, policy in named.items():
+        if not isinstance(name, str):
+            raise PolicyError(f"{name!r} is not a name of a policy; write names as text: 'mine'")
+        if not isinstance(policy, Policy | Equi | None):
+            raise PolicyError(
+                f"{name!r} is not a policy: {policy!r}; pass one such as Greedy(), or None for "
+                f"greedy(p*)"
+            )
+    if not named:
+        raise PolicyError("there is no policy to compare; give at least one")
+    return named
+
+
+def _refuse_twins(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise PolicyError(
+                f"two policies are called {name!r}; give them names: {{'mine': policy, ...}}"
+            )
+        seen.add(name)
+
+
+def _solve(
+    workload: Workload, servers: int, policy: Rule, method: str, arrivals: Arrivals | None
+) -> Performance | Unsolved:
+    if isinstance(policy, Equi):
+        return evaluate(workload, servers, policy, method=method, arrivals=arrivals)
+    system = build_system(workload, servers, policy, arrivals or Poisson())
+    return solve_exactly(system, method)
+
+
+def _as_policy(rule: Rule) -> Policy | None:
+    if isinstance(rule, Equi):
+        raise PolicyError("equi is preemptive and cannot be simulated here; use the method 'auto'")
+    return rule
+
+
+def _compared(name: str, found: Mapping[str, Paired], rivals: Mapping[str, Paired]) -> Compared:
+    own, first = found[name], next(iter(found.values()))
+    beaten = any(_beats(other, own) for other in rivals.values() if other is not own)
+    return Compared(
+        name,
+        own.performance,
+        difference(own.blocking, first.blocking),
+        difference(own.time, first.time),
+        unbeaten=name in rivals and not beaten,
+        yardstick=name not in rivals,
+    )
+
+
+def _beats(one: Paired, other: Paired) -> bool:
+    """Is one better on both counts beyond doubt, or on one and equal on the other?"""
+    signs = (_sign(one.blocking, other.blocking), _sign(one.time, other.time))
+    return not any(map(math.isnan, signs)) and min(signs) < 0.0 and max(signs) <= 0.0
+
+
+def _sign(one: Sample, other: Sample) -> float:
+    """Return -1 if one is surely less, 1 if surely more, 0 if equal, NaN if it is not known."""
+    gap = difference(one, other)
+    if abs(gap.value) <= EQUAL * max(abs(other.value), EQUAL) and gap.half_width <= EQUAL:
+        return 0.0
+    if gap.interval is None or gap.interval[0] <= 0.0 <= gap.interval[1]:
+        return math.nan
+    return math.copysign(1.0, gap.value)
+
+
+def _pair(estimate: Estimate) -> dict[str, Any]:
+    interval = None if estimate.interval is None else list(estimate.interval)
+    return {"value": estimate.value, "interval": interval}

@@ -1,0 +1,153 @@
+"""One door: how does this policy perform here, by the best method there is?
+
+A formula where one is known, else the chain where it solves in seconds, else simulation to the
+asked precision. The answer says which, and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+from moldable.checks import number, whole
+from moldable.errors import ChainError, NearlyDecomposableError, SimulationError, nearest
+from moldable.exact.closed_forms import closed_form
+from moldable.exact.equi import equi_performance
+from moldable.exact.exact import solve_system
+from moldable.exact.pool import predicted_states
+from moldable.exact.states import MOST_STATES
+from moldable.model.arrivals import Arrivals, Poisson
+from moldable.model.workload import Workload, checked_workload
+from moldable.policies.equi import Equi
+from moldable.policies.policy_table import Policy
+from moldable.simulation.simulate import Progress, simulate
+from moldable.system.loss_system import System, build_system, by_pool
+from moldable.system.performance import Performance
+from moldable.threads import interruptible
+
+METHODS: Final = ("auto", "closed-form", "chain", "simulate")
+QUICK: Final = 250_000
+"""States that are solved in a few seconds."""
+MISSED: Final = (
+    "the chain is nearly decomposable: a simulation may never meet states that matter, so no "
+    "intervals are given"
+)
+
+
+def evaluate(
+    workload: Workload,
+    servers: int,
+    policy: Policy | Equi | None = None,
+    *,
+    method: str = "auto",
+    precision: float = 0.01,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    arrivals: Arrivals | None = None,
+) -> Performance:
+    """Return how a policy performs.
+
+    Args:
+        workload: the classes.
+        servers: the size of the cluster.
+        policy: who gets how many servers; greedy(p*) by default. `Equi()` is the preemptive
+            yardstick.
+        method: "closed-form", "chain", "simulate", or "auto": the first of these that fits.
+        precision: of a simulation: half-widths of both intervals relative to their values, or
+            absolute 1e-4 where that is reached first.
+        seed: of a simulation.
+        threads: of a simulation; all cores by default.
+        progress: called with (finished, planned) replications of a simulation.
+        arrivals: the process of arrivals; Poisson by default.
+    """
+    check_request(method, precision)
+    if isinstance(policy, Equi):
+        return _equi(workload, servers, method, arrivals)
+    system = build_system(workload, servers, policy, arrivals or Poisson())
+    exact = solve_exactly(system, method)
+    if isinstance(exact, Performance):
+        return exact
+    answer = simulate(
+        workload,
+        servers,
+        policy,
+        precision=precision,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+        arrivals=arrivals,
+        reason=exact.reason,
+    )
+    return exact.warn(answer)
+
+
+@final
+@dataclass(frozen=True)
+class Unsolved:
+    """A system that has to be simulated.
+
+    Attributes:
+        reason: why it has no exact answer.
+        warning: what its simulation may miss.
+    """
+
+    reason: str
+    warning: str = ""
+
+    def warn(self, simulated: Performance) -> Performance:
+        """Add the warning to the simulated answer, and take its intervals away."""
+        return simulated.without_intervals(self.warning) if self.warning else simulated
+
+
+def solve_exactly(system: System, method: str) -> Performance | Unsolved:
+    """Return the exact performance of a system, or why it has to be simulated."""
+    chosen, reason = choose_method(system) if method == "auto" else (method, "asked for")
+    if chosen == "simulate":
+        return Unsolved(reason)
+    try:
+        most = 2 * QUICK if method == "auto" else MOST_STATES
+        return interruptible(solve_system, system, chosen, most).performance(reason)
+    except ChainError as error:
+        if method != "auto":
+            raise
+        slow = isinstance(error, NearlyDecomposableError)
+        return Unsolved(f"the chain could not be solved ({error})", MISSED if slow else "")
+
+
+def check_request(method: str, precision: float) -> None:
+    """Refuse unknown methods and impossible precisions, whichever method will be used."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise ChainError(f"method {method!r} is unknown; {nearest(str(method), METHODS)}")
+    precision = number(precision, "precision", SimulationError)
+    if not 0.0 < precision < 1.0:
+        raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
+
+
+def choose_method(system: System) -> tuple[str, str]:
+    """Return the best method for a system, and why."""
+    pools = by_pool(system)
+    open_pools = [pool for pool in pools if closed_form(pool) is None]
+    if not open_pools:
+        return "closed-form", "a formula is known"
+    counts = [predicted_states(pool) for pool in open_pools]
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return "simulate", "sizes or arrivals without phases have no chain"
+    states = sum(known)
+    if states <= QUICK:
+        return "auto", "no formula is known, but the chain can be solved"
+    many = f"{states:,}" if states < 1e15 else f"{states:.0e}"  # noqa: PLR2004 - unreadable
+    return "simulate", f"no formula is known, and the chain would have {many} states"
+
+
+def _equi(workload: Workload, servers: int, method: str, arrivals: Arrivals | None) -> Performance:
+    if method not in {"auto", "closed-form"} or not isinstance(arrivals or Poisson(), Poisson):
+        raise ChainError(
+            f"equi is preemptive and known in closed form only, with Poisson arrivals; "
+            f"method {method!r} does not apply: use 'auto'"
+        )
+    reason = "a formula is known" if method == "auto" else "asked for"
+    return equi_performance(
+        checked_workload(workload), whole(servers, "servers", ChainError), reason
+    )

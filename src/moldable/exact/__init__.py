@@ -1,0 +1,1 @@
+"""Exact answers: closed forms, Markov chains and their stationary distributions."""

@@ -1,0 +1,68 @@
+"""What does EQUI, the preemptive yardstick, come to? A birth-death chain for every size law."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from moldable.arrays import Floats
+from moldable.errors import ChainError
+from moldable.model.workload import Workload
+from moldable.policies.equi import Equi
+from moldable.system.performance import ClassPerformance, Estimate, Performance
+from moldable.system.provenance import provenance
+
+
+def jobs_present(workload: Workload, servers: int) -> Floats:
+    """Return the law of the number of jobs under EQUI: at most n, each with a server at least."""
+    if len(workload.classes) != 1:
+        raise ChainError(
+            f"equi shares servers among the jobs of one class; this workload has "
+            f"{len(workload.classes)}: evaluate them one by one"
+        )
+    job_class = workload.classes[0]
+    if job_class.speedup.widths[0] > servers:
+        raise ChainError(
+            f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, but "
+            f"there are {servers} servers; it could never run: add servers"
+        )
+    deaths = Equi.departure_rates(job_class, servers)[1:]
+    # By logarithms: on super-linear curves the departure rate falls again as jobs get narrower, so
+    # that the law may have two peaks, with numbers between them too unlikely for floating point.
+    steps = np.log(job_class.arrival_rate / deaths)
+    likeliest = int(np.argmax(np.concatenate(((0.0,), np.cumsum(steps)))))
+    up, down = np.cumsum(steps[likeliest:]), np.cumsum(-steps[:likeliest][::-1])[::-1]
+    weights = np.exp(np.concatenate((down, (0.0,), up)))
+    law: Floats = weights / weights.sum()
+    return law
+
+
+def equi_performance(workload: Workload, servers: int, reason: str = "asked for") -> Performance:
+    """Sum the law of EQUI up; widths change while jobs run, so nobody is granted one."""
+    law = jobs_present(workload, servers)
+    job_class = workload.classes[0]
+    jobs = np.arange(servers + 1)
+    blocking = Estimate.exact(float(law[-1]))
+    departures = float(law @ Equi.departure_rates(job_class, servers))
+    accepted = job_class.arrival_rate * (1.0 - float(law[-1]))
+    if not abs(departures - accepted) <= 1e-9 * job_class.arrival_rate:
+        raise ChainError("the law of equi fails rate conservation: a bug, please report it")
+    time = Estimate.exact(float(law @ jobs) / departures)
+    usable = job_class.speedup.up_to(servers)
+    widest = int(usable.widths[np.argmax(usable.speedups)])
+    return Performance(
+        blocking=blocking,
+        mean_execution_time=time,
+        quantiles={},
+        width_shares={},
+        mean_jobs={},
+        busy_fraction=float(law @ np.minimum(jobs * widest, servers)) / servers,
+        departure_rate=departures / servers,
+        classes=(ClassPerformance(job_class.name, blocking, time, {}, {}),),
+        method="closed-form",
+        reason=f"{reason}: a birth-death chain, any law of sizes",
+        warnings=(),
+        provenance=provenance(workload, servers, Equi().name),
+        states=servers + 1,
+        error_bound=0.0,
+        neglected_mass=0.0,
+    )

@@ -1,0 +1,90 @@
+"""Bound the error of a computed stationary distribution.
+
+Fix the weight of one state, the reference. The weights y of the others solve y A = b, where A is
+minus the generator without the reference: a nonsingular M-matrix, whose inverse has no negative
+entry. If the balance equations of computed weights are off by at most rho, the weights are off by
+at most rho A^-1. For every f >= 0 the error of sum(f y) is at most rho v for any v with A v >= f.
+
+With f = 1, v bounds the mean times until the reference is hit. Where these are long, as in nearly
+decomposable chains, a small residual proves nothing. The v used here is computed roughly and then
+checked in every state, so the bound does not rest on the solver that found it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, final
+
+import numpy as np
+
+from moldable.arrays import Floats
+from moldable.exact.states import Chain
+
+ROUNDING: Final = 4e-16
+"""Relative rounding error of one term of a sum of products, with a margin."""
+LEAST: Final = 0.1
+"""Least A v that is accepted where 1 was asked for."""
+DIGITS: Final = 1e-11
+"""Relative error of a small mean below which nothing more is computed."""
+
+Solver = Callable[[Floats, float, Floats], Floats]
+"""Given f, an absolute accuracy and a guess, returns v with A v = f as accurately if it can."""
+
+
+@final
+class ErrorBound:
+    """Bounds on sums of errors of weights, relative to one state.
+
+    Args:
+        chain: the chain.
+        reference: the state whose weight is given.
+        solve: given the matrix A as the kernels take it, returns its solver.
+    """
+
+    def __init__(
+        self, chain: Chain, reference: int, solve: Callable[[tuple[Any, ...]], Solver]
+    ) -> None:
+        self.reference, self.matrix = reference, _without(chain, reference)
+        self.solve = solve(self.matrix)
+        ones = np.ones(chain.states)
+        ones[reference] = 0.0
+        times = self.solve(ones, 1.0 - LEAST, np.zeros(chain.states))
+        least = float(self._image(times).min())
+        self.hitting_times = times / least if least >= LEAST else np.full(chain.states, np.inf)
+
+    def total(self, rho: Floats) -> float:
+        """Bound the sum of the errors of all weights, given bounds on the balance equations."""
+        met = rho > 0.0
+        return float(rho[met] @ self.hitting_times[met])
+
+    def mean(self, rho: Floats, f: Floats, mean: float) -> float:
+        """Bound the relative error of sum(f y), which is about `mean`."""
+        f = np.where(np.arange(f.size) == self.reference, 0.0, f)
+        total = self.total(rho)
+        accuracy = min(DIGITS * mean / total, 0.1) if total > 0.0 else 0.1
+        v = self.solve(f, accuracy, mean * self.hitting_times)
+        short = float(np.maximum(f - self._image(v), 0.0).max())
+        return (float(rho @ np.maximum(v, 0.0)) + short * total) / mean
+
+    def _image(self, v: Floats) -> Floats:
+        """Return A v less its rounding error; infinite at the reference, which has no equation."""
+        from moldable.kernels.state_space import imbalance
+
+        found = np.empty(v.size)
+        imbalance(*self.matrix, v, found)
+        # The terms of a row add up to at most 2 out |v| + |A v| in magnitude where v >= 0.
+        terms = 2.0 + np.diff(self.matrix[0])
+        found -= ROUNDING * terms * (2.0 * self.matrix[3] * np.abs(v) + np.abs(found))
+        found[self.reference] = np.inf
+        return found
+
+
+def _without(chain: Chain, reference: int) -> tuple[Any, ...]:
+    """Return A by rows, in the order of the kernels' arguments."""
+    from scipy.sparse import csr_array
+
+    shape = (chain.states, chain.states)
+    rows = csr_array((chain.rate, chain.source, chain.start), shape=shape).T.tocsr()
+    rate = np.where(rows.indices == reference, 0.0, rows.data)
+    rate[rows.indptr[reference] : rows.indptr[reference + 1]] = 0.0
+    return rows.indptr, rows.indices, rate, chain.out

@@ -1,0 +1,167 @@
+"""What is the stationary law of a system, to all digits?"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Final
+
+import numpy as np
+
+from moldable.arrays import Floats
+from moldable.errors import ChainError, nearest
+from moldable.exact.closed_forms import closed_form
+from moldable.exact.law import PoolLaw
+from moldable.exact.pool import formula, refuse_large, solved
+from moldable.exact.states import MOST_STATES
+from moldable.exact.theory import Theory
+from moldable.model.arrivals import Arrivals, Poisson
+from moldable.model.workload import Workload
+from moldable.policies.policy_table import Policy
+from moldable.system.granted import by_width, quantiles, width_shares
+from moldable.system.loss_system import System, build_system, by_pool
+from moldable.system.performance import ClassPerformance, Estimate, Performance
+from moldable.system.provenance import provenance
+
+METHODS: Final = ("auto", "closed-form", "chain")
+
+
+class StationaryLaw:
+    """The exact stationary law of a workload on a cluster under a policy.
+
+    Attributes:
+        system: what it is the law of.
+        pools: the laws of classes that share servers; one unless classes own theirs.
+    """
+
+    def __init__(self, system: System, pools: tuple[PoolLaw, ...]) -> None:
+        self.system, self.pools = system, pools
+
+    @property
+    def busy_servers(self) -> Floats:
+        """Probabilities of 0, 1, ..., n busy servers."""
+        busy: Floats = reduce(np.convolve, [pool.busy for pool in self.pools])
+        return busy
+
+    def jobs(self, width: int, job_class: str | None = None) -> Floats:
+        """Return the probabilities of 0, 1, ... running jobs of a width (and class)."""
+        laws = [law for pool in self.pools for law in _jobs(pool, width, job_class)]
+        if not laws:
+            widths = sorted(set(self.system.kind_width.tolist()))
+            raise ChainError(
+                f"no job ever runs on {width} servers here; widths that occur: {widths}"
+            )
+        joint: Floats = reduce(np.convolve, laws)
+        return joint
+
+    @property
+    def theory(self) -> Theory:
+        """The terms of the paper's lemmas, for one class on one pool."""
+        return Theory(self.system, self.pools)
+
+    def performance(self, reason: str = "asked for") -> Performance:
+        """Sum the law up."""
+        return _performance(self, reason)
+
+
+def stationary_law(
+    workload: Workload,
+    servers: int,
+    policy: Policy | None = None,
+    *,
+    method: str = "auto",
+    arrivals: Arrivals | None = None,
+) -> StationaryLaw:
+    """Return the exact stationary law, or refuse.
+
+    Args:
+        workload: the classes; sizes exponential or phase-type unless a formula covers any law.
+        servers: the size of the cluster.
+        policy: who gets how many servers; greedy(p*) by default.
+        method: "closed-form", "chain", or "auto": the former where it is known.
+        arrivals: the process of arrivals; only Poisson ones have exact answers.
+    """
+    if method not in METHODS:
+        raise ChainError(f"method {method!r} is unknown; {nearest(method, METHODS)}")
+    return solve_system(build_system(workload, servers, policy, arrivals or Poisson()), method)
+
+
+def solve_system(system: System, method: str, most: int = MOST_STATES) -> StationaryLaw:
+    """Solve every pool, by formula where there is one unless the chain is asked for.
+
+    Windows may grow to `most` states.
+    """
+    parts = by_pool(system)
+    by_formula = [method != "chain" and closed_form(part) is not None for part in parts]
+    for part, known in zip(parts, by_formula, strict=True):
+        if not known and method != "closed-form":
+            refuse_large(part)
+    laws = [
+        formula(part) if known or method == "closed-form" else solved(part, most)
+        for part, known in zip(parts, by_formula, strict=True)
+    ]
+    return StationaryLaw(system, tuple(laws))
+
+
+def _jobs(law: PoolLaw, width: int, job_class: str | None) -> list[Floats]:
+    pool = law.pool
+    names = np.array([c.name for c in pool.workload.classes])[pool.kind_class]
+    wanted = (pool.kind_width == width) & ((names == job_class) if job_class else True)
+    if not wanted.any():
+        return []
+    joint = law.counts_known()
+    running = joint.counts[wanted].sum(axis=0)
+    return [np.bincount(running, joint.weights).astype(np.float64)]
+
+
+def _performance(law: StationaryLaw, reason: str) -> Performance:
+    system = law.system
+    granted, running = np.zeros(system.kind_width.size), np.zeros(system.kind_width.size)
+    blocking = np.zeros(len(system.workload.classes))
+    for j, pool in enumerate(law.pools):
+        alone = len(law.pools) > 1
+        kinds = system.kind_class == j if alone else np.ones(granted.size, dtype=np.bool_)
+        granted[kinds], running[kinds] = pool.granted, pool.mean_jobs
+        blocking[j : j + 1 if alone else None] = pool.blocking
+    rates = np.array([c.arrival_rate for c in system.workload.classes])
+    return Performance(
+        blocking=Estimate.exact(float(rates @ blocking / rates.sum())),
+        mean_execution_time=Estimate.exact(_mean_time(system, granted)),
+        quantiles=quantiles(system, granted),
+        width_shares=width_shares(system, granted),
+        mean_jobs=by_width(system, running / system.servers),
+        busy_fraction=float(running @ system.kind_width) / system.servers,
+        departure_rate=float((running / system.kind_scale).sum()) / system.servers,
+        classes=_classes(system, granted, running, blocking),
+        method="closed-form" if all(pool.formula for pool in law.pools) else "chain",
+        reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in law.pools))}",
+        warnings=(),
+        provenance=provenance(
+            system.workload, system.servers, system.policy_name, pools=list(system.pools)
+        ),
+        states=sum(pool.states for pool in law.pools),
+        error_bound=max(pool.error_bound for pool in law.pools),
+        neglected_mass=sum(pool.neglected_mass for pool in law.pools),
+    )
+
+
+def _mean_time(system: System, granted: Floats) -> float:
+    total = float(granted.sum())
+    return float(granted @ system.kind_scale) / total if total > 0.0 else float("nan")
+
+
+def _classes(
+    system: System, granted: Floats, running: Floats, blocking: Floats
+) -> tuple[ClassPerformance, ...]:
+    parts = []
+    for j, job_class in enumerate(system.workload.classes):
+        kinds = system.kind_class == j
+        parts.append(
+            ClassPerformance(
+                job_class.name,
+                Estimate.exact(float(blocking[j])),
+                Estimate.exact(_mean_time(system, np.where(kinds, granted, 0.0))),
+                width_shares(system, granted, kinds),
+                by_width(system, running / system.servers, kinds),
+            )
+        )
+    return tuple(parts)

@@ -1,0 +1,249 @@
+"""Compute the stationary distribution of a chain, with a bound on its error.
+
+Chains in one or two dimensions are factorised: their factors stay sparse. Others are solved by
+BiCGSTAB, preconditioned by one Gauss-Seidel sweep and restarted from its own answer until the
+balance equations hold to the last digits; nearly decomposable ones, where it fails, are factorised
+while that fits. What cannot be bounded is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+
+from moldable.arrays import Floats
+from moldable.errors import NearlyDecomposableError
+from moldable.exact.error_bound import ErrorBound, Solver
+from moldable.exact.states import Chain
+
+FACTORISED: Final = {True: 1_500_000, False: 4_000}
+"""States up to which factors are worth their memory: in at most two dimensions (True), or more."""
+LAST_RESORT: Final = 30_000
+"""States in more dimensions that are factorised where iterating fails: a gigabyte, ten seconds."""
+GOOD: Final = 1e-9
+"""Largest error bound that is an answer: of the law in l1, and of the mean of `rare` relatively."""
+ENOUGH: Final = 1e-14
+"""Residual, relative to the flow, at which iterating stops."""
+ROUNDS: Final = 12
+STEPS: Final = 400
+GAIN: Final = 1e-6
+"""Factor by which each round improves the residual before the next starts afresh."""
+STALLED: Final = 0.5
+"""Share of the residual left by a round after which no more are tried."""
+ROUGH: Final = 0.03
+"""The same for vectors that only bound an error."""
+SWEEPS: Final = 30
+GUESSES: Final = 3
+FAR: Final = 1e3
+"""How much likelier than the one guessed the likeliest state may be."""
+NEVER: Final = 1e-15
+"""Mean of `rare` below which its error is bounded relative to this instead."""
+DIGITS: Final = 1e-15
+"""Relative rounding error of the answer itself."""
+REFINEMENTS: Final = 6
+REFINED: Final = 1e-8
+"""Relative correction after which another one would be below the last digit."""
+
+
+def stationary(chain: Chain, guess: Floats, rare: Floats | None = None) -> tuple[Floats, float]:
+    """Return the stationary distribution and a bound on its error, or refuse.
+
+    The bound holds for the l1 distance from the true distribution and, where `rare` is given, for
+    the relative error of its mean.
+
+    Args:
+        chain: with one class of states that lead to each other.
+        guess: anything positive, the closer the better.
+        rare: a non-negative function of the state, such as the probability of blocking.
+    """
+    if chain.states == 1:
+        return np.ones(1), 0.0
+    rough = _relaxed(chain, guess)
+    for solve in _solvers(chain):
+        answer = solve(chain, rough)
+        error = _error(answer, rare)
+        if error <= GOOD:
+            return answer.law, error
+    raise NearlyDecomposableError(
+        f"the chain of {chain.states:,} states is nearly decomposable: it moves so rarely between "
+        f"some of its states that the error of its stationary distribution cannot be bounded by "
+        f"{GOOD:g}; simulate instead, with runs far longer than its slowest changes"
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """A law, bounds on the errors of its balance equations, and what they do to it."""
+
+    law: Floats
+    rho: Floats
+    bound: ErrorBound
+
+
+def _error(answer: _Answer, rare: Floats | None) -> float:
+    total = answer.bound.total(answer.rho)
+    error = 2.0 * total + DIGITS  # the second half is that of the normalisation
+    if rare is None or not error <= GOOD:
+        return error
+    mean = max(float(answer.law @ rare), NEVER)
+    # The bound on all weights is usually small enough for the mean, too.
+    plain = total * float(rare.max()) / mean
+    return error + (plain if plain <= 0.5 * GOOD else answer.bound.mean(answer.rho, rare, mean))
+
+
+def _solvers(chain: Chain) -> tuple[Callable[[Chain, Floats], _Answer], ...]:
+    flat = chain.counts.shape[0] <= 2  # noqa: PLR2004 - dimensions
+    if chain.states <= FACTORISED[flat]:
+        return (_factorised,)
+    return (_iterated, _factorised) if chain.states <= LAST_RESORT else (_iterated,)
+
+
+def _relaxed(chain: Chain, guess: Floats) -> Floats:
+    from moldable.kernels.state_space import relax
+
+    weight = guess / guess.sum()
+    for _ in range(SWEEPS):
+        relax(*_arrays(chain), weight)
+    return np.asarray(weight / weight.sum())
+
+
+def _arrays(chain: Chain) -> tuple[Any, ...]:
+    """Return the chain in the order of the kernels' arguments."""
+    return chain.start, chain.source, chain.rate, chain.out
+
+
+def _imbalance(arrays: tuple[Any, ...], weight: Floats) -> Floats:
+    from moldable.kernels.state_space import imbalance
+
+    gap = np.empty(weight.size)
+    imbalance(*arrays, weight, gap)
+    return gap
+
+
+def _exact_imbalance(chain: Chain, high: Floats, low: Floats) -> Floats:
+    from moldable.kernels.state_space import exact_imbalance
+
+    gap = np.empty(high.size)
+    exact_imbalance(chain.start, chain.source, chain.rate, high, low, gap)
+    return gap
+
+
+def _factorised(chain: Chain, rough: Floats) -> _Answer:
+    """Solve for all states relative to the likeliest, which is sought again if the guess missed."""
+    weights = rough
+    for _ in range(GUESSES):
+        # Far from the likeliest state even the sign is rounding, but not where it is largest.
+        factors = _Factors(chain, int(np.argmax(np.abs(weights))))
+        weights = factors.weights()
+        if float(np.abs(weights).max()) <= FAR:
+            break
+    law, rho = factors.refined(weights)
+    return _Answer(law, rho, ErrorBound(chain, factors.reference, factors.transposed))
+
+
+@final
+class _Factors:
+    """The balance equations, factorised relative to one state.
+
+    What is left without that state is an M-matrix, which needs no pivoting. Relative to a state
+    that is hardly ever met, rounding would swamp the others.
+    """
+
+    def __init__(self, chain: Chain, reference: int) -> None:
+        from scipy.sparse import csr_array, diags_array
+        from scipy.sparse.linalg import splu
+
+        self.chain, self.reference = chain, reference
+        self.others = np.arange(chain.states) != reference
+        shape = (chain.states, chain.states)
+        inflow = csr_array((chain.rate, chain.source, chain.start), shape=shape)
+        balance = (diags_array(chain.out) - inflow).tocsr()[self.others][:, self.others].tocsc()
+        self.entering = inflow[:, [reference]].toarray().ravel()[self.others]
+        self.lu = splu(
+            balance,
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+
+    def weights(self) -> Floats:
+        """Return the weights relative to the reference, as rounding leaves them."""
+        found = np.ones(self.chain.states)
+        found[self.others] = self.lu.solve(self.entering)
+        return found
+
+    def refined(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Correct weights until their balance equations hold far below rounding.
+
+        Returns the law and bounds on the errors of its balance equations. The weights are sums of
+        two numbers meanwhile: their rounding alone would unbalance a nearly decomposable chain.
+        """
+        high, low = weights, np.zeros(weights.size)
+        for _ in range(REFINEMENTS):
+            gap = _exact_imbalance(self.chain, high, low)
+            correction = np.zeros(weights.size)
+            correction[self.others] = -self.lu.solve(gap[self.others])
+            low += correction
+            high, low = high + low, low - ((high + low) - high)
+            if np.abs(correction).sum() <= REFINED * np.abs(high).sum():
+                break
+        rho = np.abs(_exact_imbalance(self.chain, high, low))
+        rho += np.where(high < 0.0, -self.chain.out * high, 0.0)
+        rho[self.reference] = 0.0
+        law = np.maximum(high, 0.0)
+        return law / law.sum(), rho / law.sum()
+
+    def transposed(self, matrix: tuple[Any, ...]) -> Solver:  # noqa: ARG002 - factorised already
+        """Return the solver of the transposed equations."""
+
+        def solve(f: Floats, accuracy: float, near: Floats) -> Floats:  # noqa: ARG001 - direct
+            v = np.zeros(f.size)
+            v[self.others] = self.lu.solve(f[self.others], "T")
+            return v
+
+        return solve
+
+
+def _iterated(chain: Chain, rough: Floats) -> _Answer:
+    from moldable.kernels.state_space import improve
+
+    arrays, law, best = _arrays(chain), rough, np.inf
+    step, better = np.empty(chain.states), rough
+    for _ in range(ROUNDS):
+        gap = _imbalance(arrays, better)
+        residual = float(np.abs(gap).sum() / (chain.out * np.abs(better)).sum())
+        if not residual < STALLED * best:
+            break
+        law, best = better, residual
+        if best <= ENOUGH:
+            break
+        # To ask for more than rounding allows takes all steps, and gives nothing.
+        improve(*arrays, -gap, STEPS, max(GAIN, 0.1 * ENOUGH / best), step)
+        better = law + step
+        better /= better.sum()
+    law = np.maximum(law, 0.0)
+    law /= law.sum()
+    reference = int(np.argmax(law))
+    rho = np.abs(_exact_imbalance(chain, law, np.zeros(law.size)))
+    rho[reference] = 0.0
+    return _Answer(law, rho, ErrorBound(chain, reference, _iterated_solver))
+
+
+def _iterated_solver(matrix: tuple[Any, ...]) -> Solver:
+    from moldable.kernels.state_space import improve
+
+    def solve(f: Floats, accuracy: float, near: Floats) -> Floats:
+        v, step, best = near.copy(), np.empty(f.size), np.inf
+        gap = f - _imbalance(matrix, v)
+        while float(np.abs(gap).max()) > accuracy and float(gap @ gap) < STALLED * best:
+            best = float(gap @ gap)
+            improve(*matrix, gap, STEPS, ROUGH, step)
+            v += step
+            gap = f - _imbalance(matrix, v)
+        return v
+
+    return solve

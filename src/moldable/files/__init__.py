@@ -1,0 +1,1 @@
+"""How people write things down: workload files, curves, policies, spellings."""

@@ -1,1 +1,0 @@
-"""What does theory say without running anything: the fluid limit and the paper's bounds."""

@@ -1,0 +1,1 @@
+"""What is given: speed-up curves, size laws, arrivals, classes and workloads."""

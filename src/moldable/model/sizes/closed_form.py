@@ -1,0 +1,218 @@
+"""Which laws of sizes are known by a formula, without phases?
+
+Constant sizes, and the three families most often fitted to measured job sizes. Each knows its
+size-biased law too, so residual sizes are drawn exactly.
+"""
+# ruff: noqa: D102 - SizeLaw says what the methods do
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from moldable.arrays import Floats
+from moldable.errors import SizeLawError
+from moldable.model.sizes.law import (
+    MOST_VARIED,
+    SizeLaw,
+    non_negative,
+    positive,
+    size_biased,
+    spell,
+)
+
+LEAST_WEIBULL: Final = 0.01
+"""Below this shape a Weibull law of mean 1 has nearly all its sizes below 1e-150."""
+
+# numpy has no error function, and scipy is too heavy for the few places that need one.
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Deterministic(SizeLaw):
+    """Sizes that are all the same."""
+
+    name: ClassVar[str] = "deterministic"
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return ()
+
+    @property
+    def variance(self) -> float:
+        return 0.0
+
+    def sample(self, rng: np.random.Generator, count: int) -> Floats:  # noqa: ARG002
+        return np.ones(count)
+
+    def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
+        return size_biased(rng, np.ones(count))
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        return np.where(non_negative(x) >= 1.0, 1.0, 0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pareto(SizeLaw):
+    """Sizes whose tail falls as a power: P(X > x) = (least / x)^shape above the least size.
+
+    Residual sizes have an infinite mean up to shape 2; with a shape just above 1 some exceed what
+    floating point can hold, and are infinite.
+
+    Args:
+        shape: above 1, so that the mean is finite; the paper's experiments use 1.5.
+    """
+
+    name: ClassVar[str] = "pareto"
+
+    shape: float = 1.5
+
+    def __post_init__(self) -> None:
+        shape = positive(self.name, "shape", self.shape)
+        if shape <= 1.0:
+            raise SizeLawError(
+                f"size law {spell(self.name, (shape,))} has an infinite mean; take a shape above 1"
+            )
+        object.__setattr__(self, "shape", shape)
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return (self.shape,)
+
+    @property
+    def least(self) -> float:
+        """The smallest size."""
+        return (self.shape - 1.0) / self.shape
+
+    @property
+    def variance(self) -> float:
+        infinite = self.shape <= 2.0  # noqa: PLR2004
+        return math.inf if infinite else 1.0 / (self.shape * (self.shape - 2.0))
+
+    def sample(self, rng: np.random.Generator, count: int) -> Floats:
+        return self._power(rng, count, self.shape)
+
+    def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
+        # x f(x) falls by one power less: size-biased, a Pareto law is Pareto of shape - 1.
+        return size_biased(rng, self._power(rng, count, self.shape - 1.0))
+
+    def _power(self, rng: np.random.Generator, count: int, shape: float) -> Floats:
+        sizes = rng.standard_exponential(count)
+        sizes /= shape
+        with np.errstate(over="ignore"):
+            np.exp(sizes, out=sizes)
+        sizes *= self.least
+        return sizes
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        ratio = self.least / np.maximum(non_negative(x), self.least)
+        return 1.0 - np.power(ratio, self.shape)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Lognormal(SizeLaw):
+    """Sizes whose logarithms are normal.
+
+    Args:
+        cv: the coefficient of variation, above 0.
+    """
+
+    name: ClassVar[str] = "lognormal"
+
+    cv: float
+
+    def __post_init__(self) -> None:
+        cv = positive(self.name, "coefficient of variation", self.cv, MOST_VARIED)
+        object.__setattr__(self, "cv", cv)
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return (self.cv,)
+
+    @property
+    def variance(self) -> float:
+        return self.cv * self.cv
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of the logarithm, whose mean is -sigma^2 / 2."""
+        return math.sqrt(math.log1p(self.cv * self.cv))
+
+    def sample(self, rng: np.random.Generator, count: int) -> Floats:
+        return self._exp_normal(rng, count, -0.5 * self.sigma**2)
+
+    def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
+        # Size-biased, the normal logarithm is shifted by sigma^2.
+        return size_biased(rng, self._exp_normal(rng, count, 0.5 * self.sigma**2))
+
+    def _exp_normal(self, rng: np.random.Generator, count: int, mu: float) -> Floats:
+        sizes = rng.standard_normal(count)
+        sizes *= self.sigma
+        sizes += mu
+        return np.exp(sizes, out=sizes)
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        with np.errstate(divide="ignore"):
+            logarithm = np.log(non_negative(x))
+        z = (logarithm + 0.5 * self.sigma**2) / self.sigma
+        return np.asarray(0.5 * _erfc(-z / math.sqrt(2.0)), dtype=np.float64)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Weibull(SizeLaw):
+    """Sizes that are powers of exponential ones: P(X > x) = exp(-(x / scale)^shape).
+
+    Args:
+        shape: below 1 the tail is heavier than exponential, above 1 lighter.
+    """
+
+    name: ClassVar[str] = "weibull"
+
+    shape: float
+
+    def __post_init__(self) -> None:
+        shape = positive(self.name, "shape", self.shape)
+        if shape < LEAST_WEIBULL:
+            raise SizeLawError(
+                f"size law {spell(self.name, (shape,))}: the shape is below {LEAST_WEIBULL:g}, "
+                f"where floating point cannot follow the law; take a larger one"
+            )
+        object.__setattr__(self, "shape", shape)
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return (self.shape,)
+
+    @property
+    def scale(self) -> float:
+        """The scale that makes the mean 1."""
+        return math.exp(-math.lgamma(1.0 + 1.0 / self.shape))
+
+    @property
+    def variance(self) -> float:
+        power = 1.0 / self.shape
+        return math.expm1(math.lgamma(1.0 + 2.0 * power) - 2.0 * math.lgamma(1.0 + power))
+
+    def sample(self, rng: np.random.Generator, count: int) -> Floats:
+        return self._root(rng.standard_exponential(count))
+
+    def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
+        # With y = (x / scale)^shape, x f(x) dx is proportional to y^(1/shape) exp(-y) dy.
+        return size_biased(rng, self._root(rng.standard_gamma(1.0 + 1.0 / self.shape, count)))
+
+    def _root(self, y: Floats) -> Floats:
+        np.power(y, 1.0 / self.shape, out=y)
+        y *= self.scale
+        return y
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        with np.errstate(over="ignore"):
+            return -np.expm1(-np.power(non_negative(x) / self.scale, self.shape))

@@ -1,0 +1,143 @@
+"""What law do measured sizes follow, when taken as they are?
+
+Each measured size is drawn with the same probability. Sizes come from an array or from a CSV file
+of one column, with the optional header `size`; `#` starts a comment.
+"""
+# ruff: noqa: D102 - SizeLaw says what the methods do
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from moldable.arrays import Floats
+from moldable.errors import InputError, SizeLawError
+from moldable.model.sizes.law import SizeLaw, real_numbers, size_biased
+from moldable.text_files import quoted, read_text
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False, repr=False, slots=True)
+class Empirical(SizeLaw):
+    """Sizes drawn from measured ones, rescaled to mean 1.
+
+    Args:
+        sizes: the measured sizes, in any order and unit.
+        source: the file they came from, as it was written.
+
+    Attributes:
+        sizes: the sizes after rescaling, ascending and read-only.
+        source: as given.
+    """
+
+    name: ClassVar[str] = "empirical"
+
+    sizes: Floats
+    source: str
+    # Shares of the work that the smallest sizes bring, cumulated: the size-biased law.
+    _work: Floats = field(repr=False)
+
+    def __init__(self, sizes: Iterable[float] | Floats, source: str = "") -> None:
+        given = np.sort(_measured(sizes))
+        # Scaled by the largest first, for the sum of large sizes could overflow.
+        given /= given[-1]
+        given /= given.mean()
+        work = np.cumsum(given)
+        work /= work[-1]
+        given.flags.writeable = work.flags.writeable = False
+        object.__setattr__(self, "sizes", given)
+        object.__setattr__(self, "source", source)
+        object.__setattr__(self, "_work", work)
+
+    @classmethod
+    def read(cls, path: Path, source: str = "") -> Empirical:
+        """Read measured sizes from a CSV file, with the file and line in every complaint."""
+        return cls(_read_sizes(path), source or str(path))
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return tuple(self.sizes.tolist())
+
+    @property
+    def variance(self) -> float:
+        return float(np.mean((self.sizes - 1.0) ** 2))
+
+    def sample(self, rng: np.random.Generator, count: int) -> Floats:
+        return self.sizes[rng.integers(0, self.sizes.size, count)]
+
+    def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
+        chosen = np.searchsorted(self._work, rng.random(count), side="right")
+        return size_biased(rng, self.sizes[chosen])
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        at_most = np.searchsorted(self.sizes, real_numbers(x), side="right")
+        return np.asarray(at_most / self.sizes.size, dtype=np.float64)
+
+    def __str__(self) -> str:
+        return self.source or f"empirical law of {self.sizes.size} sizes"
+
+    def __repr__(self) -> str:
+        return f"Empirical({self.sizes.size} sizes{self.source and f' from {self.source!r}'})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Empirical):
+            return NotImplemented
+        return np.array_equal(self.sizes, other.sizes)
+
+    def __hash__(self) -> int:
+        return hash(self.sizes.tobytes())
+
+
+def _measured(sizes: Iterable[float] | Floats) -> Floats:
+    try:
+        array = np.array(sizes if isinstance(sizes, np.ndarray) else list(sizes), np.float64)
+    except (TypeError, ValueError):
+        raise SizeLawError("empirical size law: the sizes must be a list of numbers") from None
+    if array.ndim != 1 or array.size == 0:
+        raise SizeLawError(
+            f"empirical size law: give at least one size, in one list; got shape {array.shape}"
+        )
+    bad = np.flatnonzero(~(np.isfinite(array) & (array > 0.0)))
+    if bad.size:
+        raise SizeLawError(
+            f"empirical size law: size number {bad[0] + 1} is {array[bad[0]]:g}; sizes must be "
+            f"finite and above 0: leave out jobs that did nothing or never ended"
+        )
+    return array
+
+
+def _read_sizes(path: Path) -> list[float]:
+    lines = enumerate(io.StringIO(read_text(path)), start=1)
+    rows = ((n, content) for n, line in lines if (content := line.partition("#")[0].strip()))
+    line, first = next(rows, (0, ""))
+    sizes = [] if not line or first.strip('"').lower() == "size" else [_size(path, line, first)]
+    sizes += [_size(path, line, content) for line, content in rows]
+    if not sizes:
+        raise InputError(f"{path}: there is no size in the file; write one on each line")
+    return sizes
+
+
+def _size(path: Path, line: int, content: str) -> float:
+    if "," in content or ";" in content:
+        raise InputError(
+            f"{path}, line {line}: several columns{quoted(content)}; keep only the sizes"
+        )
+    try:
+        size = float(content)
+    except ValueError:
+        raise InputError(
+            f"{path}, line {line}: the size{quoted(content)} is not a number; write one size on "
+            f"each line, under an optional header size"
+        ) from None
+    if not 0.0 < size < float("inf"):
+        raise InputError(
+            f"{path}, line {line}: size {content} must be finite and above 0; leave out jobs that "
+            f"did nothing or never ended"
+        )
+    return size

@@ -1,0 +1,1 @@
+"""The dynamic programme over all policies: the reference that no policy can beat."""

@@ -1,0 +1,219 @@
+"""Which states can a shared pool be in, and which widths could an arriving job get in each?
+
+A *kind* is a class at one of its widths, a state the number of running jobs of each kind. Every
+width policy, whatever it looks at, is a choice of one fitting kind for each class and state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from moldable.arrays import Floats, Ints, Whole
+from moldable.checks import whole
+from moldable.errors import ChainError
+from moldable.exact.states import MOST_STATES, count_states, state_table
+from moldable.model.sizes import Exponential
+from moldable.model.workload import Workload, checked_workload
+
+Jobs = Mapping[str, Mapping[int, int]]
+"""Running jobs: by class, then by width."""
+MOST_KINDS: Final = 127
+"""Decisions are kept in one byte each."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ControlProblem:
+    """All states of a workload on a shared pool, in lines along the numbers of the narrowest kind.
+
+    Attributes:
+        workload: the classes.
+        servers: of the pool.
+        widths: of each kind, ascending.
+        owner: the class of each kind.
+        times: the mean execution time of each kind.
+        start: first state of each line, and at last the number of states.
+        counts: jobs of the kinds after the first, a column for each line.
+        before: first state of the line with one job less of each of them.
+        after: first state of the line with one job more.
+        room: length of that line; 0 if such a job does not fit.
+    """
+
+    workload: Workload
+    servers: int
+    widths: Ints
+    owner: Ints
+    times: Floats
+    start: Ints
+    counts: Whole
+    before: Ints
+    after: Ints
+    room: Ints
+
+    @property
+    def states(self) -> int:
+        """How many there are."""
+        return int(self.start[-1])
+
+    @property
+    def rates(self) -> Floats:
+        """Rate at which a job of each kind ends."""
+        return 1.0 / self.times
+
+    @property
+    def arrivals(self) -> Floats:
+        """Jobs of each class per unit of time."""
+        return np.array([job_class.arrival_rate for job_class in self.workload.classes])
+
+    @property
+    def mean_size(self) -> float:
+        """Over the jobs of all classes."""
+        classes = self.workload.classes
+        return sum(job_class.offered for job_class in classes) / self.workload.arrival_rate
+
+    @property
+    def members(self) -> tuple[Ints, Ints]:
+        """Where the kinds of each class begin, and all kinds class by class, narrowest first."""
+        kinds = np.argsort(self.owner, kind="stable")
+        classes = np.arange(len(self.workload.classes) + 1)
+        return np.searchsorted(self.owner[kinds], classes), kinds
+
+    def jobs(self) -> Whole:
+        """Return the jobs of every kind, a column for each state."""
+        length = np.diff(self.start)
+        jobs = np.empty((self.widths.size, self.states), dtype=np.int32)
+        jobs[0] = np.arange(self.states) - np.repeat(self.start[:-1], length)
+        jobs[1:] = np.repeat(self.counts, length, axis=1)
+        return jobs
+
+    def idle(self) -> Ints:
+        """Return the idle servers of every state."""
+        idle = np.full(self.states, self.servers, dtype=np.int64)
+        for width, jobs in zip(self.widths.tolist(), self.jobs(), strict=True):
+            idle -= width * jobs
+        return idle
+
+    def state_of(self, running: Jobs) -> int:
+        """Return the number of the state with these jobs, or refuse."""
+        names = [job_class.name for job_class in self.workload.classes]
+        kinds = {
+            (names[j], width): kind
+            for kind, (j, width) in enumerate(zip(self.owner, self.widths.tolist(), strict=True))
+        }
+        counts = np.zeros((self.widths.size, 1), dtype=np.int64)
+        for name, by_width in running.items():
+            for width, jobs in by_width.items():
+                if (name, width) not in kinds:
+                    known = ", ".join(f"{w} of {c!r}" for c, w in kinds)
+                    raise ChainError(
+                        f"no job of class {name!r} can run on {width} servers here; widths: {known}"
+                    )
+                if jobs:
+                    what = f"jobs of class {name!r} on {width} servers:"
+                    counts[kinds[name, width]] = whole(jobs, what, ChainError)
+        held = int(self.widths @ counts[:, 0])
+        if held > self.servers:
+            raise ChainError(f"these jobs hold {held} servers, but there are {self.servers}")
+        others = self.widths[1:]
+        line = _places(counts[1:], others, state_table(others, self.servers))[0]
+        return int(self.start[line] + counts[0, 0])
+
+
+def control_problem(workload: Workload, servers: int) -> ControlProblem:
+    """List the states, or refuse what has too many or is no chain of counts."""
+    servers = whole(servers, "servers", ChainError)
+    _refuse_unsuited(workload, servers)
+    kinds = sorted(
+        (int(width), j, job_class.mean_size / float(speedup))
+        for j, job_class in enumerate(workload.classes)
+        for width, speedup in zip(job_class.speedup.widths, job_class.speedup.speedups, strict=True)
+        if width <= servers
+    )
+    widths = np.array([width for width, _, _ in kinds], dtype=np.int64)
+    _refuse_too_many(widths, servers)
+    return ControlProblem(
+        workload,
+        servers,
+        widths,
+        np.array([j for _, j, _ in kinds], dtype=np.int64),
+        np.array([time for _, _, time in kinds]),
+        *_lines(widths, servers),
+    )
+
+
+def _refuse_unsuited(workload: Workload, servers: int) -> None:
+    if checked_workload(workload).sharing != "pool" and len(workload.classes) > 1:
+        raise ChainError(
+            "these classes own their servers, so that each is a system of its own: ask for the "
+            "optimum of one class on its servers at a time, or let them share (sharing='pool')"
+        )
+    for job_class in workload.classes:
+        if not isinstance(job_class.size, Exponential):
+            raise ChainError(
+                f"class {job_class.name!r} has sizes that are {job_class.size}; the optimum over "
+                f"all policies is found for exponential sizes only, where running times so far do "
+                f"not matter: ask for it with exponential sizes, and simulate with these"
+            )
+        narrowest = int(job_class.speedup.widths[0])
+        if narrowest > servers:
+            raise ChainError(
+                f"class {job_class.name!r}: its narrowest width is {narrowest}, but there are "
+                f"{servers} servers; it could never run: add servers or leave the class out"
+            )
+
+
+def _refuse_too_many(widths: Ints, servers: int) -> None:
+    if widths.size > MOST_KINDS:
+        raise ChainError(
+            f"{widths.size} kinds of jobs (classes at each of their widths) are more than "
+            f"{MOST_KINDS}; leave out widths, for instance those off the frontier"
+        )
+    states = count_states(widths, servers)
+    if states > MOST_STATES:
+        what = f"{states:,}" if states < 1e15 else f"{states:.2g}"  # noqa: PLR2004 - unreadable
+        raise ChainError(
+            f"{servers} servers with {widths.size} kinds of jobs have {what} states, more than the "
+            f"{MOST_STATES:,} over which the optimum can be found; ask for fewer servers or "
+            f"fewer widths, or tune a policy by simulation instead"
+        )
+
+
+def _lines(widths: Ints, servers: int) -> tuple[Ints, Whole, Ints, Ints, Ints]:
+    from moldable.kernels.state_space import list_states
+
+    others = widths[1:]
+    table = state_table(others, servers)
+    lines = int(table[-1, -1])
+    counts = np.empty((others.size, lines), dtype=np.int32)
+    idle = np.empty(lines, dtype=np.int64)
+    list_states(others, servers, counts, idle)
+    length = idle // widths[0] + 1
+    start = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(length)))
+    before, after, room = (np.zeros((others.size, lines), dtype=np.int64) for _ in range(3))
+    for k, width in enumerate(others.tolist()):
+        some, fits = counts[k] > 0, idle >= width
+        before[k, some] = start[_places(_shifted(counts[:, some], k, -1), others, table)]
+        more = _places(_shifted(counts[:, fits], k, +1), others, table)
+        after[k, fits], room[k, fits] = start[more], length[more]
+    return start, counts, before, after, room
+
+
+def _shifted(counts: Whole, kind: int, by: int) -> Whole:
+    counts = counts.copy()
+    counts[kind] += by
+    return counts
+
+
+def _places(counts: Whole, widths: Ints, table: Ints) -> Ints:
+    """Return where states stand in the order of `list_states`; `table` is from `state_table`."""
+    left = np.full(counts.shape[1], table.shape[1] - 1, dtype=np.int64)
+    places = np.zeros(counts.shape[1], dtype=np.int64)
+    for j in range(widths.size - 1, -1, -1):
+        rest = left - counts[j] * widths[j]
+        places += table[j + 1, left] - table[j + 1, rest]
+        left = rest
+    return places

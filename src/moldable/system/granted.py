@@ -1,0 +1,71 @@
+"""What do the granted widths say about execution times?
+
+Widths are granted without looking at sizes, so the law of the execution time is the mixture, over
+the granted widths, of the size law at that speed. That holds for counted and for exact shares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+
+from moldable.arrays import Floats, Mask
+from moldable.system.loss_system import System
+
+LEVELS: Final = (0.5, 0.9, 0.99)
+
+
+def by_width(system: System, values: Floats, kinds: Mask | None = None) -> Mapping[int, float]:
+    """Sum values of the chosen kinds that have the same width."""
+    chosen = slice(None) if kinds is None else kinds
+    sums: dict[int, float] = {}
+    pairs = zip(system.kind_width[chosen].tolist(), values[chosen].tolist(), strict=True)
+    for width, value in sorted(pairs):
+        sums[width] = sums.get(width, 0.0) + value
+    return sums
+
+
+def width_shares(system: System, granted: Floats, kinds: Mask | None = None) -> Mapping[int, float]:
+    """Return the share of accepted jobs granted each width."""
+    chosen = slice(None) if kinds is None else kinds
+    total = float(granted[chosen].sum())
+    return by_width(system, granted / total if total > 0.0 else np.zeros_like(granted), kinds)
+
+
+def quantiles(system: System, granted: Floats) -> Mapping[float, float]:
+    """Return quantiles of the execution time of accepted jobs, from how many got each kind."""
+    if granted.sum() <= 0.0:
+        return dict.fromkeys(LEVELS, math.nan)
+    shares = granted / granted.sum()
+    parts = [
+        (job_class.size, system.kind_scale[kinds], shares[kinds])
+        for j, job_class in enumerate(system.workload.classes)
+        for kinds in [(system.kind_class == j) & (shares > 0.0)]
+    ]
+
+    def below(times: Floats) -> Floats:
+        total = np.zeros(times.size)
+        for law, scales, weights in parts:
+            relative = (times[:, np.newaxis] / scales).ravel()
+            total += law.cdf(relative).reshape(times.size, -1) @ weights
+        return total
+
+    return dict(zip(LEVELS, _invert(below, np.array(LEVELS)).tolist(), strict=True))
+
+
+def _invert(below: Callable[[Floats], Floats], levels: Floats) -> Floats:
+    """Halve the brackets of all levels together: laws take many times for hardly more than one."""
+    low, high = np.zeros(levels.size), np.ones(levels.size)
+    # A law that floating point cannot follow may not reach a level at all.
+    while ((short := below(high) < levels) & np.isfinite(high)).any():
+        low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
+    middle = 0.5 * (low + high)
+    # Among the smallest numbers the tolerance is 0: there, stop where no number lies between.
+    while ((high - low > 1e-12 * high) & (low < middle) & (middle < high)).any():
+        short = below(middle) < levels
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+        middle = 0.5 * (low + high)
+    return high

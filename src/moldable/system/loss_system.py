@@ -1,0 +1,239 @@
+"""Which arrays describe a system to the kernels?
+
+A *kind* is a class of jobs at one width. Kinds that can never occur are left out: on a curve whose
+one wished width divides the servers, for instance, nothing narrower is ever granted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from moldable.allocation.whole_servers import reserve_whole
+from moldable.arrays import Floats, Ints
+from moldable.checks import check_type, whole
+from moldable.errors import SimulationError
+from moldable.model.arrivals import Arrivals, Poisson
+from moldable.model.workload import Workload, checked_workload
+from moldable.policies.greedy import GreedyP, greedy_p
+from moldable.policies.policy_table import Policy, PolicyTable, refuse_large_table
+
+MOST_SERVERS: Final = 20_000_000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class System:
+    """A workload on a cluster under a policy, as arrays.
+
+    Attributes:
+        workload: the classes.
+        servers: the size of the cluster.
+        policy_name: what reports call the policy.
+        arrivals: the process of arrivals.
+        pools: servers that each class may use; with `shared`, the same servers.
+        shared: whether all classes use one pool.
+        kind_class: the class of each kind.
+        kind_width: its width.
+        kind_scale: its mean execution time.
+        wishes: for each class, the probability of each kind by idle servers, row by row; what is
+            missing to 1 is blocked.
+    """
+
+    workload: Workload
+    servers: int
+    policy_name: str
+    arrivals: Arrivals
+    pools: tuple[int, ...]
+    shared: bool
+    kind_class: Ints
+    kind_width: Ints
+    kind_scale: Floats
+    wishes: tuple[Floats, ...]
+
+    @property
+    def poisson(self) -> bool:
+        """Are arrivals Poisson?"""
+        return isinstance(self.arrivals, Poisson)
+
+
+def mean_size(system: System) -> float:
+    """Return the mean size over the jobs of all classes."""
+    offered = sum(job_class.offered for job_class in system.workload.classes)
+    return offered / system.workload.arrival_rate
+
+
+def build_system(
+    workload: Workload, servers: int, policy: Policy | None, arrivals: Arrivals
+) -> System:
+    """Tabulate the policy and keep the kinds that can occur."""
+    servers = whole(servers, "servers", SimulationError)
+    _refuse_impossible(checked_workload(workload), servers, policy)
+    check_type(arrivals, Arrivals, "arrivals", SimulationError, "a process such as Poisson()")
+    shared = workload.sharing == "pool"
+    pools, policy = _pools_and_policy(workload, servers, policy)
+    table = policy.tabulate(workload, pools)
+    kept = _occurring(table, pools, shared=shared)
+    _refuse_never_granted(workload, policy, pools, kept)
+    classes, widths, scales = [], [], []
+    for j, job_class in enumerate(workload.classes):
+        for k in kept[j]:
+            classes.append(j)
+            widths.append(int(job_class.speedup.widths[k]))
+            scales.append(job_class.mean_size / float(job_class.speedup.speedups[k]))
+    kind_class = np.array(classes, dtype=np.int64)
+    refuse_large_table(policy.name, sum(map(len, table.rows)), kind_class.size)
+    wishes = []
+    for j, rows in enumerate(table.rows):
+        spread = np.zeros((rows.shape[0], kind_class.size))
+        spread[:, kind_class == j] = rows[:, kept[j]]
+        wishes.append(spread)
+    return System(
+        workload,
+        servers,
+        policy.name,
+        arrivals,
+        pools,
+        shared,
+        kind_class,
+        np.array(widths, dtype=np.int64),
+        np.array(scales),
+        tuple(wishes),
+    )
+
+
+def _refuse_impossible(workload: Workload, servers: int, policy: Policy | None) -> None:
+    if servers > MOST_SERVERS:
+        raise SimulationError(
+            f"servers={servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
+            f"limits of large clusters are what moldable optimum gives"
+        )
+    for job_class in workload.classes:
+        if job_class.speedup.widths[0] > servers:
+            raise SimulationError(
+                f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, "
+                f"but there are {servers} servers; it could never run: add servers or "
+                f"leave the class out"
+            )
+    if policy is not None and not isinstance(policy, Policy):
+        raise SimulationError(
+            f"policy={policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)"
+        )
+
+
+def _refuse_never_granted(
+    workload: Workload, policy: Policy, pools: tuple[int, ...], kept: list[Ints]
+) -> None:
+    if not any(kinds.size for kinds in kept):
+        raise SimulationError(
+            f"policy {policy.name} never grants any job a server: it wishes for less than the "
+            f"narrowest width"
+        )
+    for job_class, own, kinds in zip(workload.classes, pools, kept, strict=True):
+        if workload.sharing == "reserved" and kinds.size == 0:
+            raise SimulationError(
+                f"class {job_class.name!r} owns {own} servers, and policy {policy.name} never "
+                f"grants it any of them: let it wish for a width of at most {own}"
+            )
+
+
+def _pools_and_policy(
+    workload: Workload, servers: int, policy: Policy | None
+) -> tuple[tuple[int, ...], Policy]:
+    if workload.sharing == "pool":
+        pools = (servers,) * len(workload.classes)
+        return pools, policy if policy is not None else greedy_p(workload, servers)
+    division = reserve_whole(workload, servers)
+    pools = tuple(int(part.servers) for part in division.classes)
+    if policy is None:
+        shares = {
+            part.name: dict(zip(part.support, part.mix.shares, strict=True))
+            for part in division.classes
+        }
+        policy = GreedyP(shares, "greedy(p*)")
+    return pools, policy
+
+
+def _occurring(table: PolicyTable, pools: tuple[int, ...], *, shared: bool) -> list[Ints]:
+    """Return the positions of the widths of each class that can ever be granted.
+
+    Idle counts stay multiples of the greatest common divisor g of the servers and the granted
+    widths, so only those rows count; what they grant may shrink g, until nothing changes.
+    """
+    count = len(table.rows)
+    groups = [list(range(count))] if shared else [[j] for j in range(count)]
+    kept: list[Ints] = [np.zeros(0, dtype=np.int64)] * count
+    for group in groups:
+        g = pools[group[0]]
+        while True:
+            for j in group:
+                rows = table.rows[j]
+                reached = np.minimum(np.arange(0, rows.shape[0] - 1 + g, g), rows.shape[0] - 1)
+                kept[j] = np.flatnonzero(rows[reached].sum(axis=0) > 0.0)
+            widths = [w for j in group for w in table.classes[j].speedup.widths[kept[j]].tolist()]
+            smaller = math.gcd(g, *widths)
+            if smaller == g:
+                break
+            g = smaller
+    return kept
+
+
+def by_pool(system: System) -> list[System]:
+    """Return the systems that share no servers: classes with Poisson arrivals never meet then."""
+    if system.shared or len(system.pools) == 1:
+        return [system]
+    return [_alone(system, j) for j in range(len(system.pools))]
+
+
+def on_common_kinds(systems: Sequence[System]) -> list[System]:
+    """Describe policies on one cluster by the kinds that occur under any of them."""
+    pairs = sorted(
+        {
+            (j, width, scale)
+            for system in systems
+            for j, width, scale in zip(
+                system.kind_class.tolist(),
+                system.kind_width.tolist(),
+                system.kind_scale.tolist(),
+                strict=True,
+            )
+        }
+    )
+    classes, widths, scales = (np.array(column) for column in zip(*pairs, strict=True))
+    rows = sum(len(table) for system in systems for table in system.wishes)
+    refuse_large_table(" and ".join(s.policy_name for s in systems), rows, len(pairs))
+
+    def spread(system: System) -> System:
+        place = [
+            int(np.flatnonzero((classes == j) & (widths == width))[0])
+            for j, width in zip(system.kind_class, system.kind_width, strict=True)
+        ]
+        wishes = [np.zeros((rows.shape[0], classes.size)) for rows in system.wishes]
+        for wide, rows in zip(wishes, system.wishes, strict=True):
+            wide[:, place] = rows
+        return dataclasses.replace(
+            system, kind_class=classes, kind_width=widths, kind_scale=scales, wishes=tuple(wishes)
+        )
+
+    return [spread(system) for system in systems]
+
+
+def _alone(system: System, j: int) -> System:
+    """Return one class and its own servers as a system."""
+    kinds = system.kind_class == j
+    return dataclasses.replace(
+        system,
+        workload=Workload((system.workload.classes[j],)),
+        servers=system.pools[j],
+        pools=(system.pools[j],),
+        shared=True,
+        kind_class=np.zeros(int(kinds.sum()), dtype=np.int64),
+        kind_width=system.kind_width[kinds],
+        kind_scale=system.kind_scale[kinds],
+        wishes=(system.wishes[j][:, kinds],),
+    )

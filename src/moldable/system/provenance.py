@@ -1,0 +1,29 @@
+"""Where does a result come from? What to write beside it, so that it can be had again."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from moldable.model.workload import Workload
+
+version = cache(metadata.version)
+"""A search makes hundreds of results; looking versions up takes milliseconds each time."""
+
+
+def provenance(workload: Workload, servers: int, policy: str, **more: object) -> dict[str, Any]:
+    """Return versions, machine and parameters."""
+    return {
+        "moldable": version("moldable"),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "policy": policy,
+        "servers": servers,
+        "sizes": [str(job_class.size) for job_class in workload.classes],
+        **more,
+    }

@@ -1,0 +1,1 @@
+"""Fluid limit, Stein bounds, and what they say about a finite cluster."""

@@ -1,0 +1,162 @@
+"""Where does a large system drift, and until when is that the truth?
+
+The fluid limit of greedy(p*) is linear, dx_i/dt = s_i*(y_i - x_i), so its paths are sums of
+exponentials. It knows nothing of capacity: once the busy fraction passes 1 the equations go on,
+but no cluster follows them. The first such time is found with certainty, not on a grid.
+Time is in mean sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, final
+
+import numpy as np
+
+from moldable.allocation.optimum import Optimum
+from moldable.arrays import Floats
+from moldable.errors import LimitError
+from moldable.model.assumptions import ROUNDING
+
+# Two times closer than this, relative to the longest in play, are not told apart.
+RESOLUTION: Final = 1e-13
+
+
+@final
+@dataclass(frozen=True)
+class FluidPath:
+    """The fluid path from a start, x_i(t) = y_i + (x_i(0) - y_i)*exp(-s_i*t).
+
+    Args:
+        optimum: the allocation in force, which fixes y and the rates.
+        start: jobs per server at each allowed width at time 0, as a vector over
+            `optimum.widths` or a mapping width -> jobs per server.
+    """
+
+    optimum: Optimum
+    start: Sequence[float] | Floats | Mapping[int, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "start", _start(self.optimum, self.start))
+
+    def at(self, times: float | Sequence[float] | Floats) -> Floats:
+        """Return x(t): a row for each time, a column for each allowed width."""
+        t = np.atleast_1d(_floats(times, "times"))
+        if not np.all(t >= 0.0):
+            raise LimitError("times must be at least 0: the path starts at time 0")
+        y, x0 = self.optimum.scaled_jobs, np.asarray(self.start)
+        return y + (x0 - y) * np.exp(-np.outer(t, self.optimum.frontier.speedup.speedups))
+
+    def busy_fraction(self, times: float | Sequence[float] | Floats) -> Floats:
+        """Return the fraction of servers the path keeps busy, above 1 where it is no limit."""
+        return self.at(times) @ self.optimum.widths
+
+    @cached_property
+    def valid_until(self) -> float:
+        """The first time the busy fraction passes 1; infinite if it never does."""
+        return _first_positive(*self._excess())
+
+    def _excess(self) -> tuple[Floats, Floats]:
+        """Return (coefficients, rates) of the busy fraction minus 1 as a sum of exponentials."""
+        y, x0 = self.optimum.scaled_jobs, np.asarray(self.start)
+        speedups = self.optimum.frontier.speedup.speedups
+        final_excess = float(self.optimum.widths @ y) - 1.0
+        if abs(final_excess) <= ROUNDING:
+            final_excess = 0.0
+        coefficients = np.concatenate(([final_excess], self.optimum.widths * (x0 - y)))
+        rates, where = np.unique(np.concatenate(([0.0], speedups)), return_inverse=True)
+        merged = np.zeros(rates.size)
+        np.add.at(merged, where, coefficients)
+        present = np.abs(merged) > ROUNDING * np.abs(merged).max(initial=0.0)
+        return merged[present], rates[present]
+
+
+def _start(optimum: Optimum, start: Sequence[float] | Floats | Mapping[int, float]) -> Floats:
+    widths = optimum.widths
+    if isinstance(start, Mapping):
+        unknown = [width for width in start if width not in widths.tolist()]
+        if unknown:
+            raise LimitError(f"the start has jobs of width {unknown[0]}, which is not allowed")
+        start = [start.get(int(width), 0.0) for width in widths]
+    x0 = _floats(start, "the start")
+    if x0.shape != widths.shape:
+        raise LimitError(f"the start has {x0.size} entries for {widths.size} allowed widths")
+    if not np.all(np.isfinite(x0) & (x0 >= 0.0)):
+        raise LimitError("the start must be finite and at least 0 at every width")
+    busy = float(widths @ x0)
+    if busy > 1.0 + ROUNDING:
+        raise LimitError(
+            f"the start keeps {busy:.6g} of the servers busy; no cluster can hold more than 1: "
+            f"lower the counts"
+        )
+    x0.flags.writeable = False
+    return x0
+
+
+def _floats(values: object, name: str) -> Floats:
+    """Return a new array of numbers, or refuse what is none."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise LimitError(f"{name} must be numbers, such as [0, 0.5]; correct them") from None
+
+
+def _first_positive(coefficients: Floats, rates: Floats) -> float:
+    """Return the first t >= 0 from which sum c*exp(-r*t) turns positive, or infinity.
+
+    Dividing by the slowest exponential changes no sign and leaves a function with a limit. Beyond
+    some horizon that limit rules; before it, intervals are halved until bounds on the function or
+    on its derivative decide.
+    """
+    if coefficients.size == 0:
+        return math.inf
+    rates = rates - rates[0]
+    noise = ROUNDING * float(np.abs(coefficients).sum())
+    if coefficients.sum() >= -noise and -float(coefficients @ rates) > noise:
+        return 0.0
+    limit = float(coefficients[0])
+    horizon = _horizon(limit, coefficients[1:], rates[1:])
+    return _search(coefficients, rates, horizon, otherwise=horizon if limit > 0.0 else math.inf)
+
+
+def _horizon(limit: float, others: Floats, rates: Floats) -> float:
+    """Return a time after which the constant term outweighs all the others."""
+    weight = float(np.abs(others).sum())
+    if weight <= abs(limit):
+        return 0.0
+    return math.log(weight / abs(limit)) / float(rates[0])
+
+
+def _search(coefficients: Floats, rates: Floats, horizon: float, *, otherwise: float) -> float:
+    """Search [0, horizon] from the left; the function is known not to be positive at 0."""
+
+    def value(c: Floats, t: float) -> float:
+        return float(c @ np.exp(-rates * t))
+
+    def bounds(c: Floats, a: float, b: float) -> tuple[float, float]:
+        up, down = np.maximum(c, 0.0), np.minimum(c, 0.0)
+        return value(up, b) + value(down, a), value(up, a) + value(down, b)
+
+    pending = [(0.0, horizon)]
+    while pending:
+        a, b = pending.pop()
+        falling_fastest, rising_fastest = bounds(-coefficients * rates, a, b)
+        if bounds(coefficients, a, b)[1] <= 0.0 or rising_fastest <= 0.0:
+            continue
+        if falling_fastest >= 0.0 or b - a <= RESOLUTION * horizon:
+            if value(coefficients, b) > 0.0:
+                return _root(lambda t: value(coefficients, t), a, b)
+            continue
+        middle = 0.5 * (a + b)
+        pending += [(middle, b), (a, middle)]
+    return otherwise
+
+
+def _root(function: Callable[[float], float], a: float, b: float) -> float:
+    """Halve [a, b] down to neighbouring floats around a change of sign."""
+    while a < (middle := 0.5 * (a + b)) < b:
+        a, b = (a, middle) if function(middle) > 0.0 else (middle, b)
+    return b

@@ -1,0 +1,191 @@
+"""Policies as JSON files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from moldable import (
+    FixedWidth,
+    Greedy,
+    GreedyP,
+    Policy,
+    PricePolicy,
+    Rigid,
+    SpeedUp,
+    Thresholds,
+    Workload,
+    greedy_p,
+    read_policy_file,
+    write_policy_file,
+)
+from moldable.errors import InputError, PolicyError
+from moldable.files.policy_file import to_json
+
+WORKLOAD = Workload.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
+RIGID = Workload.single(SpeedUp({3: 2.5}), 0.5, 40)
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(text):
+        path = tmp_path / "policy.json"
+        path.write_text(text)
+        return read_policy_file(path)
+
+    return read_text
+
+
+@pytest.mark.parametrize(
+    ("policy", "workload"),
+    [
+        (Greedy(), WORKLOAD),
+        (greedy_p(WORKLOAD, 40, 0.9), WORKLOAD),
+        (GreedyP({"jobs": {np.int64(3): np.float64(0.1), 4: 0.9}}), WORKLOAD),
+        (FixedWidth(3), WORKLOAD),
+        (FixedWidth(3, strict=True), WORKLOAD),
+        (Rigid(), RIGID),
+        (Rigid({"jobs": 4}), WORKLOAD),
+        (Thresholds({"jobs": {1: 1, 4: 2, 10: 3}}), WORKLOAD),
+        (PricePolicy.exponential(np.float64(1.0), np.int64(4)), WORKLOAD),
+        (PricePolicy.exponential(0.1, 4, "present"), WORKLOAD),
+        (PricePolicy.long_tailed(1, np.float64(4), 2), WORKLOAD),
+        (PricePolicy.power_law(2, 0.5), WORKLOAD),
+        (PricePolicy.from_prices(np.array([2.0, 0.1])), WORKLOAD),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_what_is_written_is_read_back(read, policy, workload):
+    again = read(to_json(policy))
+    assert type(again) is type(policy)
+    assert again.name == policy.name
+    assert to_json(again) == to_json(policy)
+    one, two = (each.tabulate(workload, (40,)).rows[0] for each in (policy, again))
+    assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"policy": "greedy"}, Greedy()),
+        ({"policy": "fixed", "width": 3}, FixedWidth(3)),
+        ({"policy": "fixed", "width": 3, "strict": True}, FixedWidth(3, strict=True)),
+        ({"policy": "price", "q0": 1, "ell": 8}, PricePolicy.exponential(1, 8)),
+        (
+            {"policy": "price", "q0": 1, "ell": 8, "form": "present"},
+            PricePolicy.exponential(1, 8, "present"),
+        ),
+        ({"policy": "price", "q0": 1, "ell": 8, "tail": 2}, PricePolicy.long_tailed(1, 8, 2)),
+        ({"policy": "price", "prices": [2, 1]}, PricePolicy.from_prices([2, 1])),
+        ({"policy": {"policy": "fixed", "width": 3}, "blocking": 0.1}, FixedWidth(3)),
+        ({"policy": "price", "scale": 2, "exponent": 1}, PricePolicy.power_law(2, 1)),
+    ],
+)
+def test_files_written_by_hand_are_read(read, data, expected):
+    assert read(json.dumps(data)) == expected
+
+
+def test_tables_written_by_hand_are_read(read):
+    table = read('{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}')
+    assert table.tables == {"jobs": {1: 1, 4: 2}}
+    shares = read('{"policy": "greedy-p", "classes": {"jobs": {"3": 0.5, "4": 0.5}}}')
+    assert (shares.shares, shares.name) == ({"jobs": {3: 0.5, 4: 0.5}}, "greedy(p)")
+    assert read('{"policy": "rigid", "classes": {"jobs": 3}}').widths == {"jobs": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"policy":\n  "greedy"', "policy.json, line 2: not valid JSON: expecting ',' delimiter"),
+        ("", "policy.json, line 1: not valid JSON"),
+        ("[" * 100_000, "nested so deeply"),
+        ('{"policy": "fixed", "width": ' + "9" * 5000 + "}", "numbers so long"),
+        ("[]", 'no "policy" is named; write'),
+        ('{"width": 3}', 'no "policy" is named'),
+        ('{"policy": {"width": 3}}', "unknown policy None"),
+        ('{"policy": {"policy": {"policy": "greedy"}}}', "unknown policy {'policy': 'greedy'}"),
+        ('{"policy": "tresholds"}', "unknown policy 'tresholds'; did you mean 'thresholds'"),
+        ('{"policy": 3}', "unknown policy 3; known: fixed, greedy, greedy-p, price, rigid, thr"),
+        ('{"policy": "fixed", "widht": 3}', "unknown key 'widht' .*; did you mean 'width'"),
+        ('{"policy": "fixed"}', """'fixed' needs 'width'; add "width": ..."""),
+        ('{"policy": "greedy", "policy": "rigid"}', "key 'policy' is given twice"),
+        ('{"policy": "fixed", "width": 3, "strict": 1}', '"strict" is 1; it must be true or false'),
+        ('{"policy": "fixed", "width": true}', "width=True is not a number"),
+        ('{"policy": "greedy-p", "classes": []}', '"classes" is \\[\\]; write'),
+        ('{"policy": "greedy-p", "classes": {"jobs": 1}}', "class 'jobs' has 1; write"),
+        (
+            '{"policy": "greedy-p", "classes": {"jobs": {"3": 0.5, "4": 0.4}}}',
+            "class 'jobs': probabilities sum to 0.9; they must sum to 1",
+        ),
+        ('{"policy": "greedy-p", "classes": {"jobs": {"3": NaN}}}', "probability nan must lie in"),
+        ('{"policy": "greedy-p", "classes": {"jobs": {"3": "x"}}}', "='x' is not a number"),
+        ('{"policy": "greedy-p", "classes": {}, "label": 3}', '"label" is 3; it must be text'),
+        ('{"policy": "thresholds", "classes": {"jobs": {"x": 1}}}', "key 'x' is no whole number"),
+        (
+            '{"policy": "thresholds", "classes": {"jobs": {"' + "1" * 5000 + '": 1}}}',
+            "key '1{18}' is no whole number of servers",
+        ),
+        (
+            '{"policy": "thresholds", "classes": {"jobs": {"1": 1, "01": 1}}}',
+            "key '01' is no whole number of servers or repeats one",
+        ),
+        (
+            '{"policy": "thresholds", "classes": {"jobs": {"2": 3}}}',
+            "width 3 from 2 idle is more than are idle",
+        ),
+        ('{"policy": "price"}', 'is given by nothing; give "q0" and "ell", or'),
+        ('{"policy": "price", "q0": 1}', 'is given by q0; give "q0" and "ell", or'),
+        ('{"policy": "price", "q0": 1, "ell": 0}', "ell=0 must be finite and above 0"),
+        ('{"policy": "price", "q0": 1, "ell": 8, "prices": [1]}', "given by ell, prices, q0; give"),
+        ('{"policy": "price", "q0": 1, "ell": 8, "form": []}', "form \\[\\] is unknown"),
+        ('{"policy": "price", "prices": 3}', "prices=3 is no list"),
+        ('{"policy": "price", "prices": [1, 2]}', "rises from 1 with 1 idle to 2 with 2"),
+        ('{"policy": "price", "prices": [NaN]}', "the price with 1 idle is nan"),
+    ],
+)
+def test_bad_files_are_explained(read, text, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read(text)
+    assert "policy.json" in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"none\.json cannot be read: no such file"):
+        read_policy_file(tmp_path / "none.json")
+
+
+class OwnPolicy(Policy):
+    def decide(self, job_class, idle):  # noqa: ARG002
+        return {1: 1.0}
+
+
+def test_a_policy_that_is_code_cannot_be_written():
+    with pytest.raises(PolicyError, match=r"OwnPolicy is code .*: greedy, greedy-p"):
+        to_json(OwnPolicy())
+
+
+def test_a_file_is_written_whole_and_read_back(tmp_path):
+    path = tmp_path / "policy.json"
+    for policy in (FixedWidth(3), PricePolicy.power_law(2, 1)):
+        write_policy_file(policy, path)
+        assert read_policy_file(path) == policy
+    assert [entry.name for entry in tmp_path.iterdir()] == ["policy.json"]
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"policy file .*nowhere.* cannot be written"):
+        write_policy_file(Greedy(), tmp_path / "nowhere" / "policy.json")
+
+
+@pytest.mark.parametrize("path", [None, 5])
+def test_what_names_no_file_is_refused(path):
+    with pytest.raises(InputError, match="is no name of a file; write one"):
+        write_policy_file(Greedy(), path)
+
+
+def test_what_is_no_policy_is_not_written(tmp_path):
+    with pytest.raises(PolicyError, match="'greedy' is not a policy; pass one such as Greedy"):
+        write_policy_file("greedy", tmp_path / "policy.json")
+    assert not list(tmp_path.iterdir())

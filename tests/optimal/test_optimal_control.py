@@ -1,0 +1,229 @@
+"""The best of all policies: against HiGHS, value iteration, brute force and Erlang's formula."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+from moldable import (
+    Deterministic,
+    JobClass,
+    MoldableError,
+    Policy,
+    SpeedUp,
+    Workload,
+    erlang_b,
+    evaluate,
+)
+from moldable.optimal.optimal_control import optimal_control
+from naive.optimal_control import NaiveControl
+from naive.random_systems import random_workload
+from tuning.systems import SUBLINEAR, SYSTEMS, TWO_CLASSES
+
+
+@pytest.mark.parametrize("price", [0.0, 0.5, 2.0, 16.0])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_cost_is_that_of_the_linear_programme(system, price):
+    workload, servers = SYSTEMS[system]
+    found = optimal_control(workload, servers, price, tolerance=1e-9)
+    assert found.cost == pytest.approx(NaiveControl(workload, servers).least_cost(price), rel=1e-7)
+    assert found.gap <= 1e-9
+    assert found.lower_bound <= found.cost * (1 + 1e-12)
+    assert found.cost <= found.upper_bound * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_systems_agree_with_the_linear_programme(seed):
+    rng = np.random.default_rng(seed)
+    servers = int(rng.integers(5, 9))
+    workload = random_workload(rng, servers, classes=1 + seed % 3, most_widths=3)
+    price = float(rng.uniform(0.2, 20.0))
+    naive = NaiveControl(workload, servers)
+    found = optimal_control(workload, servers, price, tolerance=1e-9)
+    assert found.states == len(naive.states)
+    assert found.cost == pytest.approx(naive.least_cost(price), rel=1e-7)
+
+
+@pytest.mark.parametrize("system", ["sub-linear", "two classes"])
+def test_textbook_value_iteration_finds_the_same_cost(system):
+    workload, servers = SYSTEMS[system]
+    found = optimal_control(workload, servers, 3.0, tolerance=1e-9)
+    assert found.cost == pytest.approx(NaiveControl(workload, servers).iterate(3.0), rel=1e-8)
+
+
+class Table(Policy):
+    """Width by idle servers."""
+
+    def __init__(self, widths):
+        self.widths = widths
+
+    def decide(self, job_class, idle):  # noqa: ARG002
+        return {self.widths[idle]: 1.0}
+
+
+@pytest.mark.parametrize("curve", [(1.0, 1.8, 2.5), (1.0, 2.0, 3.0), (1.0, 2.5, 2.0)])
+def test_no_table_of_idle_counts_is_better(curve):
+    servers, price = 6, 2.0
+    workload = Workload.single(SpeedUp(curve), 0.8, servers)
+    found = optimal_control(workload, servers, price, tolerance=1e-9)
+    costs = []
+    options = [(1,), (1,), (1, 2), *([(1, 2, 3)] * 4)]
+    for widths in itertools.product(*options):
+        result = evaluate(workload, servers, Table(widths), method="chain")
+        blocking = result.blocking.value
+        costs.append((1 - blocking) * result.mean_execution_time.value + price * blocking)
+    assert found.cost <= min(costs) * (1 + 1e-9)
+    # Nor is the optimum far from the best of them, which a wrong cost would be.
+    assert found.cost >= 0.97 * min(costs)
+
+
+@pytest.mark.parametrize("price", [0.1, 1.0, 50.0])
+def test_one_width_is_erlang_whatever_the_price(price):
+    workload = Workload((JobClass("jobs", 7.0, SpeedUp({3: 2.0})),))
+    found = optimal_control(workload, 20, price)
+    assert found.blocking == pytest.approx(erlang_b(6, 3.5), rel=1e-12)
+    assert found.mean_execution_time == pytest.approx(0.5, rel=1e-12)
+    assert found.cost == pytest.approx((1 - found.blocking) * 0.5 + price * found.blocking)
+
+
+def test_the_figures_are_those_of_the_policys_law():
+    found = optimal_control(TWO_CLASSES, 12, 3.0)
+    rates = np.array([part.arrival_rate for part in TWO_CLASSES.classes])
+    lost = np.array([part.blocking.value for part in found.classes])
+    assert found.law.sum() == pytest.approx(1.0, rel=1e-12)
+    assert found.blocking == pytest.approx(rates @ lost / rates.sum(), rel=1e-12)
+    # By Little's law the accepted time per arrival is the mean number of jobs by the arrival rate.
+    jobs = sum(sum(part.mean_jobs.values()) for part in found.classes) * 12
+    assert found.accepted_time == pytest.approx(jobs / rates.sum(), rel=1e-10)
+    for part in found.classes:
+        assert sum(part.width_shares.values()) == pytest.approx(1.0)
+    # A blocked job is priced in mean sizes, 2 x 0.9 and 1 x 2 over 2.9 jobs.
+    assert found.cost == pytest.approx(found.accepted_time + 3.0 * (3.8 / 2.9) * found.blocking)
+
+
+def test_units_of_time_only_scale_the_cost():
+    slow = dataclasses.replace(
+        TWO_CLASSES,
+        classes=tuple(
+            dataclasses.replace(
+                part, arrival_rate=part.arrival_rate / 60, mean_size=part.mean_size * 60
+            )
+            for part in TWO_CLASSES.classes
+        ),
+    )
+    one, other = (optimal_control(w, 10, 4.0, tolerance=1e-9) for w in (TWO_CLASSES, slow))
+    assert other.blocking == pytest.approx(one.blocking, rel=1e-9)
+    assert other.cost == pytest.approx(60 * one.cost, rel=1e-9)
+
+
+def test_two_like_classes_are_one():
+    whole = optimal_control(Workload.single(SUBLINEAR, 0.8, 9), 9, 4.0, tolerance=1e-9)
+    halves = Workload(tuple(JobClass(name, 3.6, SUBLINEAR) for name in "ab"))
+    found = optimal_control(halves, 9, 4.0, tolerance=1e-9)
+    assert found.cost == pytest.approx(whole.cost, rel=1e-8)
+
+
+def test_decisions_are_widths_that_fit_and_jobs_are_blocked_only_if_none_does():
+    found = optimal_control(TWO_CLASSES, 8, 3.0)
+    idle = found.problem.idle()
+    for j, narrowest in enumerate((2, 1)):
+        kinds = found.decisions[j]
+        assert np.array_equal(kinds < 0, idle < narrowest)
+        granted = kinds >= 0
+        assert (found.problem.widths[kinds[granted]] <= idle[granted]).all()
+        assert (found.problem.owner[kinds[granted]] == j).all()
+
+
+def test_decide_looks_the_state_up():
+    found = optimal_control(TWO_CLASSES, 8, 3.0)
+    assert found.decide("wide", {"wide": {2: 1, 5: 1}}) is None
+    assert found.decide("narrow", {"wide": {2: 1, 5: 1}, "narrow": {1: 0}}) == 1
+    assert found.decide("wide", {"narrow": {3: 2}}) == 2
+    assert found.decide("wide", {}) in {2, 3, 5}
+
+
+@pytest.mark.parametrize(
+    ("job_class", "running", "words"),
+    [
+        ("wild", {}, "did you mean 'wide'"),
+        ("wide", {"wide": {4: 1}}, "no job of class 'wide' can run on 4 servers"),
+        ("wide", {"wide": {5: 2}}, "hold 10 servers, but there are 8"),
+        ("wide", {"wide": {5: -1}}, "must be at least 1"),
+    ],
+)
+def test_decide_refuses_what_cannot_be(job_class, running, words):
+    with pytest.raises(MoldableError, match=words):
+        optimal_control(TWO_CLASSES, 8, 3.0).decide(job_class, running)
+
+
+def test_the_table_by_idle_servers_is_nearly_as_good():
+    workload = Workload.single(SUBLINEAR, 0.8, 20)
+    found = optimal_control(workload, 20, 4.0)
+    widths = found.widths_by_idle["jobs"]
+    assert widths[0] == 0
+    assert len(widths) == 21
+    result = evaluate(workload, 20, Table([max(1, width) for width in widths]), method="chain")
+    blocking = result.blocking.value
+    cost = (1 - blocking) * result.mean_execution_time.value + 4.0 * blocking
+    assert found.cost * (1 - 1e-9) <= cost <= 1.01 * found.cost
+    assert 0.9 < found.idle_only <= 1.0
+
+
+def test_a_start_at_another_price_does_not_change_the_answer():
+    workload = Workload.single(SUBLINEAR, 0.8, 20)
+    near = optimal_control(workload, 20, 4.0, tolerance=1e-9)
+    cold = optimal_control(workload, 20, 5.0, tolerance=1e-9)
+    warm = optimal_control(workload, 20, 5.0, tolerance=1e-9, start=near)
+    assert warm.cost == pytest.approx(cold.cost, rel=1e-9)
+    assert warm.iterations <= cold.iterations
+
+
+def test_known_optimum_of_30_servers():
+    found = optimal_control(Workload.single(SUBLINEAR, 0.8, 30), 30, 4.0)
+    assert found.states == 5326
+    assert found.gap < 1e-6
+    assert "gap=" in repr(found)
+    assert json.loads(json.dumps(found.to_dict()))["states"] == 5326
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"price": -1.0}, "price=-1 must be at least 0"),
+        ({"price": math.inf}, "use least_blocking"),
+        ({"price": "four"}, "price='four' is not a number"),
+        ({"tolerance": 0.0}, "tolerance=0.0 must lie between"),
+        ({"servers": 0}, "servers 0 must be at least 1"),
+        ({"servers": 400}, "400 servers with 5 kinds of jobs have .* more than the 5,000,000"),
+        (
+            {"workload": Workload((JobClass("a", 1.0, SpeedUp({9: 5.0})),)), "servers": 8},
+            "narrowest width is 9, but there are 8 servers",
+        ),
+        (
+            {"workload": Workload((JobClass("a", 1.0, SUBLINEAR, size=Deterministic()),))},
+            "exponential sizes only",
+        ),
+        ({"workload": dataclasses.replace(TWO_CLASSES, sharing="reserved")}, "own their servers"),
+    ],
+)
+def test_bad_requests_are_refused(change, words):
+    request = {"workload": Workload.single(SUBLINEAR, 0.8, 10), "servers": 10, "price": 2.0}
+    with pytest.raises(MoldableError, match=words):
+        optimal_control(**{**request, **change})
+
+
+def test_a_start_of_another_system_is_refused():
+    start = optimal_control(Workload.single(SUBLINEAR, 0.8, 10), 10, 2.0)
+    with pytest.raises(MoldableError, match="another system"):
+        optimal_control(Workload.single(SUBLINEAR, 0.8, 11), 11, 2.0, start=start)
+
+
+def test_more_widths_than_can_be_told_apart_are_refused():
+    wide = SpeedUp(dict.fromkeys(range(151, 290), 1.5))
+    with pytest.raises(MoldableError, match="more than 127"):
+        optimal_control(Workload.single(wide, 0.001, 300), 300, 1.0)

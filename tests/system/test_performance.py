@@ -1,0 +1,36 @@
+"""How an estimate is written: no digit that its interval does not bear out."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from moldable.system.performance import Estimate
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "text"),
+    [
+        (0.0123456, (0.0121, 0.0125), "0.01235 ± 0.00020"),
+        (1234.5678, (1200.0, 1260.0), "1235 ± 30"),
+        (8.34e-6, (7.49e-6, 9.19e-6), "(8.34 ± 0.85)e-06"),
+        (2e-13, (0.0, 5e-13), "(2.0 ± 2.5)e-13"),
+        (9.04e-5, (8.47e-5, 9.61e-5), "0.0000904 ± 0.0000057"),
+        (0.123456789, (0.123456789, 0.123456789), "0.123457"),
+        (0.0, (0.0, 0.0), "0"),
+        (2.5, (2.5 - 1e-14, 2.5 + 1e-14), "2.5"),  # rounding, not chance
+        (0.123456789, None, "0.1235"),
+        (0.123456789, (-math.inf, math.inf), "0.1235"),
+        (math.nan, None, "unknown"),
+        (math.nan, (0.1, 0.2), "unknown"),
+    ],
+)
+def test_digits_follow_the_interval(value, interval, text):
+    assert str(Estimate(value, interval)) == text
+
+
+def test_without_an_interval_any_value_is_possible():
+    assert Estimate(0.5, None).half_width == math.inf
+    assert Estimate(0.5, (0.25, 0.5)).half_width == 0.125
+    assert Estimate.exact(0.5).half_width == 0.0
