@@ -130,7 +130,7 @@ def test_widths_that_fit_nowhere_are_refused_by_name():
         reserve(Workload(classes), 4)
     with pytest.raises(InfeasibleError, match="'wide' cannot be served: it needs 8 whole servers"):
         reserve_whole(Workload(classes), 8)
-    with pytest.raises(WorkloadError, match="servers 0"):
+    with pytest.raises(WorkloadError, match="servers=0"):
         reserve(Workload(classes), 0)
 
 

@@ -118,7 +118,7 @@ def test_a_disk_that_takes_no_more_ends_with_advice_and_keeps_cells(tmp_path):
         (("tabel",), "did you mean 'table'"),
         (("table", "--scale", "ful"), "did you mean 'full'"),
         (("table", "--seed", "-1"), "--seed -1 must be a whole number from 0"),
-        (("table", "--threads", "0"), "--threads 0 must be at least 1"),
+        (("table", "--threads", "0"), "--threads 0 must be a whole number from 1"),
         (("table", "--out", "/dev/null/results"), "choose another --out"),
         (("table", "--dask", "nowhere"), "no Dask scheduler answers"),
     ],

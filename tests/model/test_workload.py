@@ -18,7 +18,7 @@ def test_a_single_class_is_the_papers_workload():
 
 @pytest.mark.parametrize(
     ("load", "servers", "said"),
-    [(-0.8, 30, "^load=-0.8 must"), (float("nan"), 30, "^load=nan"), (0.8, 0, "^servers 0 must")],
+    [(-0.8, 30, "^load=-0.8 must"), (float("nan"), 30, "^load=nan"), (0.8, 0, "^servers=0 must")],
 )
 def test_what_a_single_class_is_made_of_is_named_where_it_cannot_be(load, servers, said):
     with pytest.raises(WorkloadError, match=said):

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moldable.checks import LARGEST, choice, whole
 from moldable.cli import output
 from moldable.cli.dask_cluster import dask_executor
 from moldable.cli.system import JsonOption
-from moldable.errors import InputError, nearest, printable
+from moldable.errors import InputError, printable
 
 if TYPE_CHECKING:
     from moldable.paper.experiment import Scale
@@ -111,16 +112,12 @@ def reproduce(
 def _scale(text: str) -> Scale:
     from moldable.paper.experiment import Scale
 
-    if text not in list(Scale):
-        known = [Scale.QUICK.value, Scale.FULL.value]
-        raise InputError(f"--scale {text!r} is unknown; {nearest(text, known)}")
-    return Scale(text)
+    return Scale(choice(text, [scale.value for scale in Scale], "scale", InputError))
 
 
 def _refuse_bad_numbers(seed: int, threads: int | None, *, resume: bool, overwrite: bool) -> None:
-    if seed < 0:
-        raise InputError(f"--seed {seed} must be a whole number from 0")
-    if threads is not None and threads < 1:
-        raise InputError(f"--threads {threads} must be at least 1")
+    whole(seed, "seed", InputError, least=0, most=LARGEST)
+    if threads is not None:
+        whole(threads, "threads", InputError)
     if resume and overwrite:
         raise InputError("--resume keeps what --overwrite gives up; choose one of them")

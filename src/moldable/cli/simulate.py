@@ -106,13 +106,13 @@ def simulate(
             system,
             n,
             chosen,
-            jobs=None if jobs is None else _whole(jobs, "--jobs"),
+            jobs=jobs,
             replications=replications,
             warmup=warmup,
             start=read_start(start),
             estimator=estimator,
             precision=precision,
-            max_jobs=_whole(max_jobs, "--max-jobs"),
+            max_jobs=max_jobs,
             seed=seed,
             threads=threads,
             executor=executor,
@@ -160,9 +160,3 @@ def read_start(text: str) -> Start:
             raise InputError(f"start {text!r}: width {key} is given twice; keep one of them")
         counts[key] = value
     return counts
-
-
-def _whole(number: float, name: str) -> int:
-    if not 1 <= number <= 1e15 or number != int(number):  # noqa: PLR2004 - what a float holds
-        raise InputError(f"{name} {number:g} must be a whole number from 1 to 1e15")
-    return int(number)

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.errors import ChainError, nearest
+from moldable.checks import choice
+from moldable.errors import ChainError
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.law import PoolLaw
 from moldable.exact.pool import formula, refuse_large, solved
@@ -80,8 +81,7 @@ def stationary_law(
         method: "closed-form", "chain", or "auto": the former where it is known.
         arrivals: the process of arrivals; only Poisson ones have exact answers.
     """
-    if method not in METHODS:
-        raise ChainError(f"method {method!r} is unknown; {nearest(method, METHODS)}")
+    choice(method, METHODS, "method", ChainError)
     return solve_system(build_system(workload, servers, policy, arrivals or Poisson()), method)
 
 

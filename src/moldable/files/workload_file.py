@@ -75,7 +75,7 @@ def read_workload(path: Path | str) -> WorkloadFile:
     try:
         workload = Workload(classes, data.get("sharing", "pool"))
     except MoldableError as error:
-        faulty = "sharing" if "sharing=" in str(error) else None
+        faulty = "sharing" if error.parameter == "sharing" else None
         raise source.error(str(error), None, faulty) from None
     return WorkloadFile(workload, _servers(source, data))
 

@@ -15,12 +15,12 @@ from typing import Final
 
 import numpy as np
 
-from moldable.checks import LARGEST, MOST_SERVERS, number
-from moldable.errors import SimulationError
+from moldable.checks import LARGEST, choice, fraction, whole, within
+from moldable.errors import SimulationError, shown
 from moldable.model.arrivals import Arrivals, ArrivalTimes, Poisson
 from moldable.model.workload import Workload, checked_workload
 from moldable.policies.policy_table import Policy
-from moldable.simulation import estimates
+from moldable.simulation.estimates import ESTIMATORS
 from moldable.simulation.feed import BLOCK
 from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.replications import (
@@ -58,13 +58,13 @@ def simulate(
     servers: int,
     policy: Policy | None = None,
     *,
-    jobs: int | None = None,
+    jobs: float | None = None,
     replications: int = 64,
     warmup: float | None = None,
     start: Start = "equilibrium",
     estimator: str = "assigned",
     precision: float | None = None,
-    max_jobs: int = MOST_JOBS,
+    max_jobs: float = MOST_JOBS,
     seed: int | None = None,
     threads: int | None = None,
     executor: Executor | None = None,
@@ -100,22 +100,16 @@ def simulate(
         arrivals: the process of arrivals; Poisson by default.
         reason: why a simulation was chosen, for the result to tell.
     """
-    _refuse_bad_numbers(
-        jobs=jobs,
-        replications=replications,
-        warmup=warmup,
-        precision=precision,
-        max_jobs=max_jobs,
-        threads=threads,
-        seed=seed,
-    )
+    jobs = None if jobs is None else whole(jobs, "jobs", SimulationError)
+    replications = whole(replications, "replications", SimulationError, most=MOST_REPLICATIONS)
+    max_jobs = whole(max_jobs, "max_jobs", SimulationError)
+    check_seed_and_threads(seed, threads)
+    if warmup is not None:
+        warmup = within(warmup, "warmup", SimulationError, 0.0, LARGEST, "it is in mean sizes")
+    if precision is not None:
+        precision = fraction(precision, "precision", SimulationError)
     _refuse_bad_start(start)
-    if not isinstance(arrivals, Arrivals | None):
-        raise SimulationError(
-            f"arrivals={arrivals!r:.80} is not a process of arrivals; give one such as "
-            f"Renewal(Lognormal(2.0)), or None for Poisson arrivals"
-        )
-    estimates.check_estimator(estimator)
+    choice(estimator, ESTIMATORS, "estimator", SimulationError)
     _refuse_hopeless(workload, estimator, precision)
     system = build_system(workload, servers, policy, arrivals or Poisson())
     _refuse_bad_labels(system)
@@ -223,8 +217,9 @@ def _refuse_bad_start(start: object) -> None:
         return
     if not isinstance(start, Mapping):
         raise SimulationError(
-            f"start {start!r:.80} is unknown; give 'equilibrium', 'empty', {{width: count}} or "
-            f"{{(class, width): count}}"
+            f"{shown(start)} is unknown; give 'equilibrium', 'empty', {{width: count}} or "
+            f"{{(class, width): count}}",
+            "start",
         )
     for key, count in start.items():
         pair = key if isinstance(key, tuple) else ("", key)
@@ -239,37 +234,9 @@ def _refuse_bad_start(start: object) -> None:
             raise SimulationError(f"start: {count!r:.80} jobs of {key}; give a whole number from 0")
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
 def check_seed_and_threads(seed: int | None, threads: int | None) -> None:
     """Refuse what no random numbers, or no work, can be had from."""
-    if seed is not None and not (_is_whole(seed) and seed >= 0):
-        raise SimulationError(f"seed={seed} must be a whole number from 0")
-    if threads is not None and not (_is_whole(threads) and threads >= 1):
-        raise SimulationError(f"threads={threads} must be a whole number from 1")
-
-
-def _refuse_bad_numbers(
-    *,
-    jobs: int | None,
-    replications: int,
-    warmup: float | None,
-    precision: float | None,
-    max_jobs: int,
-    threads: int | None,
-    seed: int | None,
-) -> None:
-    for name, value in (("jobs", jobs), ("replications", replications), ("max_jobs", max_jobs)):
-        most = MOST_REPLICATIONS if name == "replications" else MOST_SERVERS
-        if value is not None and not (_is_whole(value) and 1 <= value <= most):
-            raise SimulationError(f"{name}={value} must be a whole number from 1 to {most:g}")
-    check_seed_and_threads(seed, threads)
-    for name, real in (("warmup", warmup), ("precision", precision)):
-        if real is not None:
-            number(real, name, SimulationError)
-    if warmup is not None and not 0.0 <= warmup <= LARGEST:
-        raise SimulationError(f"warmup={warmup} must be between 0 and {LARGEST:g}, in mean sizes")
-    if precision is not None and not 0.0 < precision < 1.0:
-        raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
+    if seed is not None:
+        whole(seed, "seed", SimulationError, least=0, most=LARGEST)
+    if threads is not None:
+        whole(threads, "threads", SimulationError)

@@ -110,8 +110,9 @@ def build_system(
 def _refuse_impossible(workload: Workload, servers: int, policy: Policy | None) -> None:
     if servers > MOST_SERVERS:
         raise SimulationError(
-            f"servers={servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
-            f"limits of large clusters are what moldable optimum gives"
+            f"{servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
+            f"limits of large clusters are what moldable optimum gives",
+            "servers",
         )
     for job_class in workload.classes:
         if job_class.speedup.widths[0] > servers:
@@ -120,10 +121,8 @@ def _refuse_impossible(workload: Workload, servers: int, policy: Policy | None) 
                 f"but there are {servers} servers; it could never run: add servers or "
                 f"leave the class out"
             )
-    if policy is not None and not isinstance(policy, Policy):
-        raise SimulationError(
-            f"policy={policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)"
-        )
+    if policy is not None:
+        check_type(policy, Policy, "policy", SimulationError, "one such as Greedy()")
 
 
 def _refuse_never_granted(
