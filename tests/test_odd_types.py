@@ -220,6 +220,6 @@ def test_a_numpy_seed_gives_what_the_same_integer_gives():
     found = [
         simulate(workload, 4, jobs=50, replications=2, seed=seed) for seed in (7, np.uint64(7))
     ]
-    figures = [json.dumps(answer.figures()) + str(answer.seed) for answer in found]
+    figures = [json.dumps(answer.figures()) + str(answer.detail.seed) for answer in found]
     assert figures[0] == figures[1]
     json.dumps(found[1].to_dict())

@@ -143,5 +143,5 @@ def test_lists_that_cannot_be_compared_are_refused(policies, message):
 def test_impossible_requests_are_refused_before_any_work():
     with pytest.raises(MoldableError, match="precision=-1"):
         compare(WORKLOAD, 40, [None], precision=-1)
-    with pytest.raises(MoldableError, match="method 'guess'"):
+    with pytest.raises(MoldableError, match="method='guess'"):
         compare(WORKLOAD, 40, [None], method="guess")

@@ -67,7 +67,7 @@ def test_a_window_gives_the_law_of_the_whole_chain(windowed, monkeypatch, server
     assert part.performance().blocking.value == pytest.approx(
         exact.performance().blocking.value, rel=1e-11
     )
-    assert 0.0 < part.performance().neglected_mass <= lyapunov.NEGLIGIBLE
+    assert 0.0 < part.performance().detail.neglected_mass <= lyapunov.NEGLIGIBLE
 
 
 def padded(law, servers):
@@ -170,8 +170,8 @@ def test_thresholds_on_thousands_of_servers_are_solved_on_a_window(servers, load
     law = stationary_law(workload, servers, Thresholds({"jobs": table}), method="chain")
     found = law.performance()
     assert "window" in found.reason
-    assert found.neglected_mass <= lyapunov.NEGLIGIBLE
-    assert found.states < 600_000
+    assert found.detail.neglected_mass <= lyapunov.NEGLIGIBLE
+    assert found.detail.states < 600_000
     if table == {
         1: 1,
         500: 2,

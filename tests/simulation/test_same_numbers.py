@@ -98,7 +98,7 @@ def test_the_same_numbers_with_the_jit_off():
         "    answer = simulate(workload, 10, jobs=40, replications=8, seed=2, warmup=0.5,\n"
         "                      arrivals=arrivals)\n"
         "    answers.append([answer.blocking.value, answer.mean_execution_time.value,"
-        " answer.busy_fraction, answer.kernel])\n"
+        " answer.busy_fraction, answer.detail.kernel])\n"
         "print(json.dumps(answers))"
     )
     results = []

@@ -91,4 +91,4 @@ def evaluate(
         from moldable.reporting.performance_text import show_performance
 
         show_performance(output.console(), answer)
-    end_if_interrupted(answer.warnings)
+    end_if_interrupted(answer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from moldable.model.workload import Workload
     from moldable.policies.policy_table import Policy
     from moldable.simulation.start import Start
+    from moldable.system.performance import Performance
 
 INTERRUPTED = 130
 
@@ -126,12 +126,12 @@ def simulate(
         from moldable.reporting.performance_text import show_performance
 
         show_performance(output.console(), answer)
-    end_if_interrupted(answer.warnings)
+    end_if_interrupted(answer)
 
 
-def end_if_interrupted(warnings: Iterable[str]) -> None:
+def end_if_interrupted(*answers: Performance) -> None:
     """Leave with the exit code of an interruption if an answer is that of an interrupted run."""
-    if any(warning.startswith("interrupted") for warning in warnings):
+    if any(answer.interrupted for answer in answers):
         raise typer.Exit(INTERRUPTED)
 
 

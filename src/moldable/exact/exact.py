@@ -20,7 +20,7 @@ from moldable.model.workload import Workload
 from moldable.policies.policy_table import Policy
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import System, build_system, by_pool
-from moldable.system.performance import ClassPerformance, Estimate, Performance
+from moldable.system.performance import ClassPerformance, Estimate, ExactDetail, Performance
 from moldable.system.provenance import provenance
 
 METHODS: Final = ("auto", "closed-form", "chain")
@@ -138,9 +138,11 @@ def _performance(law: StationaryLaw, reason: str) -> Performance:
         provenance=provenance(
             system.workload, system.servers, system.policy_name, pools=list(system.pools)
         ),
-        states=sum(pool.states for pool in law.pools),
-        error_bound=max(pool.error_bound for pool in law.pools),
-        neglected_mass=sum(pool.neglected_mass for pool in law.pools),
+        detail=ExactDetail(
+            states=sum(pool.states for pool in law.pools),
+            error_bound=max(pool.error_bound for pool in law.pools),
+            neglected_mass=sum(pool.neglected_mass for pool in law.pools),
+        ),
     )
 
 

@@ -138,8 +138,8 @@ def _compute(example: Example, sharing: str, servers: int, scale: Scale, effort:
         "limit": division.mean_execution_time,
         **{name: overall[name] for name in ("blocking", "blocking_interval", *_TIME)},
         "classes": classes,
-        "arrivals": found.arrivals,
-        "seed": found.seed,
+        "arrivals": overall["arrivals"],
+        "seed": overall["seed"],
     }
 
 
