@@ -275,7 +275,11 @@ def test_improving_takes_the_steps_of_scipy(kernels, system, vector, steps):
     )
     gap, step = balance @ vector(rates.out.size), np.empty(rates.out.size)
     assert kernels.state_space.improve(*rates, gap, steps, 0.0, step) == steps
-    expected, _ = bicgstab(balance, gap, rtol=0.0, maxiter=steps, M=sweep)
+    passed = [np.zeros(gap.size)]
+    bicgstab(
+        balance, gap, rtol=0.0, maxiter=steps, M=sweep, callback=lambda x: passed.append(x + 0)
+    )
+    expected = min(passed, key=lambda x: np.linalg.norm(gap - balance @ x))
     np.testing.assert_allclose(step, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 

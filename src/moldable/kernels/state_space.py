@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from moldable.kernels.bicgstab import bicgstab
+
 
 @njit(nogil=True, cache=True)
 def list_states(widths, servers, counts, idle):
@@ -241,57 +243,15 @@ def exact_imbalance(start, source, rate, high, low, gap):
         gap[state] += rest[state]
 
 
-@njit(nogil=True, cache=True)
 def improve(start, source, rate, out, gap, steps, gain, step):
-    """Solve imbalance(step) = gap by BiCGSTAB (van der Vorst 1992) until it is down by `gain`.
+    """Solve imbalance(step) = gap by BiCGSTAB until it is down by `gain`; return the steps taken."""
 
-    Plain loops rather than a library's: on vectors of this length threaded dot products wait for
-    one another longer than they work. Returns how many steps were taken.
-    """
-    size = out.size
-    rest, shadow = gap.copy(), gap.copy()
-    way, image = np.zeros(size), np.zeros(size)
-    ready, half, turned = np.empty(size), np.empty(size), np.empty(size)
+    def apply(right, solved, image):
+        sweep(start, source, rate, out, right, solved)
+        imbalance(start, source, rate, out, solved, image)
+
     step[:] = 0.0
-    rho = alpha = omega = 1.0
-    limit = 0.0
-    for i in range(size):
-        limit += gap[i] * gap[i]
-    limit *= gain * gain
-    for taken in range(steps):
-        before, rho = rho, 0.0
-        for i in range(size):
-            rho += shadow[i] * rest[i]
-        if rho == 0.0 or omega == 0.0:
-            return taken
-        beta = rho / before * (alpha / omega)
-        for i in range(size):
-            way[i] = rest[i] + beta * (way[i] - omega * image[i])
-        sweep(start, source, rate, out, way, ready)
-        imbalance(start, source, rate, out, ready, image)
-        along = 0.0
-        for i in range(size):
-            along += shadow[i] * image[i]
-        if along == 0.0:
-            return taken
-        alpha = rho / along
-        for i in range(size):
-            step[i] += alpha * ready[i]
-            rest[i] -= alpha * image[i]
-        sweep(start, source, rate, out, rest, half)
-        imbalance(start, source, rate, out, half, turned)
-        above = below = left = 0.0
-        for i in range(size):
-            above += turned[i] * rest[i]
-            below += turned[i] * turned[i]
-        omega = above / below if below > 0.0 else 0.0
-        for i in range(size):
-            step[i] += omega * half[i]
-            rest[i] -= omega * turned[i]
-            left += rest[i] * rest[i]
-        if left <= limit:
-            return taken + 1
-    return steps
+    return bicgstab(apply, step, gap.copy(), gain, steps)[0]
 
 
 @njit(nogil=True, cache=True)
