@@ -6,29 +6,29 @@ import pickle
 
 import pytest
 
-from moldable import MoldableError, SpeedUp, Workload
-from moldable.errors import LONGEST, InputError, printable, shown
+from moldable import MoldableError, SpeedUp, Workload, errors
+from moldable.errors import InputError
 
 
 def test_a_long_message_keeps_its_beginning_and_its_end():
     value = "x" * 10**6
     message = str(InputError(f"file, line 3: {value} is too long; make it shorter"))
-    assert len(message) <= LONGEST
+    assert len(message) <= errors.LONGEST
     assert message.startswith("file, line 3: xxx")
     assert message.endswith("xxx is too long; make it shorter")
     assert str(InputError(message)) == message
 
 
 def test_a_message_of_the_longest_length_is_kept():
-    assert str(InputError("x" * LONGEST)) == "x" * LONGEST
+    assert str(InputError("x" * errors.LONGEST)) == "x" * errors.LONGEST
 
 
 def test_characters_that_a_terminal_obeys_are_escaped():
     assert str(MoldableError("a\x1b[2J\x07\x9b\nb\u202e\ud800")) == (
         r"a\x1b[2J\x07\x9b\nb\u202e\ud800"
     )
-    assert printable("naïve größe 大 😀") == "naïve größe 大 😀"
-    assert printable(printable("\x1b")) == printable("\x1b")
+    assert errors.printable("naïve größe 大 😀") == "naïve größe 大 😀"
+    assert errors.printable(r"\x1b") == r"\x1b"
 
 
 def test_errors_survive_being_sent_to_another_process():
@@ -38,6 +38,6 @@ def test_errors_survive_being_sent_to_another_process():
 
 
 def test_values_that_python_does_not_print_are_described():
-    assert shown([10**5000]) == "a list too long to show"
+    assert errors.shown([10**5000]) == "a list too long to show"
     with pytest.raises(MoldableError, match="load=a list too long to show is not a number"):
         Workload.single(SpeedUp([1]), [10**5000], 4)

@@ -8,17 +8,19 @@ from moldable import Greedy, SpeedUp, Workload
 from moldable.control.judge import Judge
 from moldable.control.targets import Target
 from moldable.control.trials import Trials
-from moldable.simulation import candidates, descents
-from moldable.simulation.plan import DESCENT, JUDGED, TRIAL, child_seed
+from moldable.simulation import candidates, descents, plan
 
 WORKLOAD = Workload.single(SpeedUp([1, 1.8]), 0.6, 400)
 
 
 def test_children_of_neighbouring_seeds_differ():
     children = {
-        child_seed(seed, *key)
+        plan.child_seed(seed, *key)
         for seed in range(100)
-        for key in ((JUDGED,), *((part, k) for part in (TRIAL, DESCENT) for k in range(10)))
+        for key in (
+            (plan.JUDGED,),
+            *((part, k) for part in (plan.TRIAL, plan.DESCENT) for k in range(10)),
+        )
     }
     assert len(children) == 100 * 21
 
