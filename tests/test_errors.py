@@ -9,18 +9,20 @@ import pytest
 from moldable import MoldableError, SpeedUp, Workload, errors
 from moldable.errors import InputError
 
+LONGEST = 1000
+
 
 def test_a_long_message_keeps_its_beginning_and_its_end():
     value = "x" * 10**6
     message = str(InputError(f"file, line 3: {value} is too long; make it shorter"))
-    assert len(message) <= errors.LONGEST
+    assert len(message) <= LONGEST
     assert message.startswith("file, line 3: xxx")
     assert message.endswith("xxx is too long; make it shorter")
     assert str(InputError(message)) == message
 
 
 def test_a_message_of_the_longest_length_is_kept():
-    assert str(InputError("x" * errors.LONGEST)) == "x" * errors.LONGEST
+    assert str(InputError("x" * LONGEST)) == "x" * LONGEST
 
 
 def test_characters_that_a_terminal_obeys_are_escaped():

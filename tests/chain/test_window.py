@@ -16,6 +16,7 @@ from moldable import (
     SpeedUp,
     Thresholds,
     Workload,
+    evaluate,
 )
 from moldable.chain import pool, window
 from moldable.chain.exact import stationary_law
@@ -169,8 +170,8 @@ THRESHOLDS = [
 @pytest.mark.parametrize(("servers", "load", "curve", "table"), THRESHOLDS, ids=str)
 def test_thresholds_on_thousands_of_servers_are_solved_on_a_window(servers, load, curve, table):
     workload = Workload.single(SpeedUp(curve), load, servers)
-    law = stationary_law(workload, servers, Thresholds({"jobs": table}), method="chain")
-    found = law.performance()
+    found = evaluate(workload, servers, Thresholds({"jobs": table}), precision=0.1, seed=1)
+    assert found.method == "chain"
     assert "window" in found.reason
     assert found.neglected_mass <= NEGLIGIBLE
     assert found.states < 600_000
