@@ -141,3 +141,19 @@ def test_where_jobs_share_no_fate_the_interval_is_that_of_independent_trials():
     low, high = estimates.share_interval(events, trials, 1.0)
     assert binom.sf(2, 16_000, low) == pytest.approx(0.025)
     assert binom.cdf(3, 16_000, high) == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize("replications", [16, 64])
+def test_each_limit_of_few_clusters_is_missed_about_as_often_as_it_says(replications):
+    """The lower limit used to be missed by 0.7 % where 2.5 % are meant."""
+    rng, runs = np.random.default_rng(1), 2000
+    trials = np.full(replications, 1000.0)
+    truth = 8 * 4 / trials.sum()  # eight clusters of four events, on average
+    missed = np.zeros(2)
+    for _ in range(runs):
+        events = np.zeros(replications)
+        hit = rng.integers(replications, size=rng.poisson(8))
+        np.add.at(events, hit, rng.geometric(1 / 4, size=hit.size))
+        low, high = estimates.share_interval(events, trials, 50.0)
+        missed += low > truth, high < truth
+    assert np.all((0.0125 < missed / runs) & (missed / runs < 0.05))
