@@ -1,7 +1,7 @@
 """Confidence intervals of simulations against exact answers: how often they hold them.
 
 Between 92 and 98 % of the intervals must hold the exact answer. Where no job is blocked in more
-than 2.5 % of the runs, 98 % is no upper bound: an interval of 95 % with equal tails then has to hold
+than 2.5 % of the runs, 98 % is no upper bound: an interval of 95 % with equal tails then must hold
 the answer when nothing is blocked, upper limits grow with the number of blocked jobs, and so no
 interval misses the answer from below. There the upper bound is the share of runs in which nothing
 is blocked, and 98 % of the others. As that leaves ten misses or fewer, the number of misses is too
