@@ -7,6 +7,10 @@ interval misses the answer from below. There the upper bound is the share of run
 is blocked, and 98 % of the others. As that leaves ten misses or fewer, the number of misses is too
 small if one so small has a chance below 1 %. For the mean time, runs in which a width was never
 granted take the place of runs in which nothing was blocked.
+
+One setting lies at its upper bound: 64 short replications on 100 servers with some two clusters of
+blocked jobs in all. 99.4 % of its intervals hold the answer with seeds 0 to 499, and 99.6 %, above
+the bound, with seeds 1000 to 1499: the size of a cluster is known from these two only.
 """
 
 from __future__ import annotations
