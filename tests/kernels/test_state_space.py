@@ -250,7 +250,7 @@ def improved(kernels, rates, weight, gain, steps):
     """Return the steps taken, the better weights, and by how much their imbalance is less."""
     gap, step, left = (np.empty(rates.out.size) for _ in range(3))
     kernels.state_space.imbalance(*rates, weight, gap)
-    taken = kernels.state_space.improve(*rates, -gap, steps, gain, step)
+    taken = kernels.state_space.improve(rates, -gap, steps, gain, step)
     better = weight + step
     kernels.state_space.imbalance(*rates, better, left)
     return taken, better, np.linalg.norm(left) / np.linalg.norm(gap)
@@ -274,7 +274,7 @@ def test_improving_takes_the_steps_of_scipy(kernels, system, vector, steps):
         balance.shape, lambda right: solve_triangular(triangle, right, lower=True)
     )
     gap, step = balance @ vector(rates.out.size), np.empty(rates.out.size)
-    assert kernels.state_space.improve(*rates, gap, steps, 0.0, step) == steps
+    assert kernels.state_space.improve(rates, gap, steps, 0.0, step) == steps
     passed = [np.zeros(gap.size)]
     bicgstab(
         balance, gap, rtol=0.0, maxiter=steps, M=sweep, callback=lambda x: passed.append(x + 0)
@@ -310,7 +310,7 @@ ONE_SERVER = Rates(
 )
 def test_improving_ends_where_nothing_is_left_to_gain(kernels, gap, taken, step):
     found = np.empty(2)
-    assert kernels.state_space.improve(*ONE_SERVER, np.array(gap), 9, 1e-9, found) == taken
+    assert kernels.state_space.improve(ONE_SERVER, np.array(gap), 9, 1e-9, found) == taken
     assert found.tolist() == step
 
 

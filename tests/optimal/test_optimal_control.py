@@ -153,7 +153,7 @@ def test_decide_looks_the_state_up():
         ("wild", {}, "did you mean 'wide'"),
         ("wide", {"wide": {4: 1}}, "no job of class 'wide' can run on 4 servers"),
         ("wide", {"wide": {5: 2}}, "hold 10 servers, but there are 8"),
-        ("wide", {"wide": {5: -1}}, "must be at least 1"),
+        ("wide", {"wide": {5: -1}}, "must be a whole number from 1"),
     ],
 )
 def test_decide_refuses_what_cannot_be(job_class, running, words):

@@ -209,17 +209,18 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
 
 def test_a_folder_has_one_writer_at_a_time(tmp_path):
     other = {"scale": "tiny", "seed": 2}
-    with RunFolder.create(tmp_path, PARAMETERS) as folder:
-        folder.keep("a/one", {"seed": 1}, seconds=0.1, arrivals=5)
-        for begin in (
-            lambda: RunFolder.create(tmp_path, other, overwrite=True),
-            lambda: RunFolder.create(tmp_path, other),
-            lambda: RunFolder.resume(tmp_path, PARAMETERS),
-        ):
-            with pytest.raises(MoldableError, match="being written by another run; wait until"):
-                begin()
-        assert folder.load("a/one") == {"seed": 1}
-        assert RunFolder.read(tmp_path).has("a/one")
+    folder = RunFolder.create(tmp_path, PARAMETERS)
+    folder.keep("a/one", {"seed": 1}, seconds=0.1, arrivals=5)
+    for begin in (
+        lambda: RunFolder.create(tmp_path, other, overwrite=True),
+        lambda: RunFolder.create(tmp_path, other),
+        lambda: RunFolder.resume(tmp_path, PARAMETERS),
+    ):
+        with pytest.raises(MoldableError, match="being written by another run; wait until"):
+            begin()
+    assert folder.load("a/one") == {"seed": 1}
+    assert RunFolder.read(tmp_path).has("a/one")
+    folder.close()
     with RunFolder.create(tmp_path, other, overwrite=True) as folder:
         assert not folder.has("a/one")
 
@@ -247,26 +248,26 @@ def test_a_refused_start_leaves_no_lock(tmp_path):
     ],
 )
 def test_an_edited_manifest_is_named_and_may_be_given_up(tmp_path, part, name, value):
-    RunFolder.create(tmp_path, PARAMETERS).close()
+    RunFolder.create(tmp_path, PARAMETERS)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     (manifest if part is None else manifest[part]).update({name: value})
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     for begin in (lambda: RunFolder.resume(tmp_path, PARAMETERS), lambda: RunFolder.read(tmp_path)):
         with pytest.raises(MoldableError, match=rf"manifest\.json has no valid {name}; undo"):
             begin()
-    RunFolder.create(tmp_path, PARAMETERS, overwrite=True).close()
+    RunFolder.create(tmp_path, PARAMETERS, overwrite=True)
 
 
 @pytest.mark.parametrize("timings", ['{"a/one": 3}', '{"a/one": {"seconds": 1}}'])
 def test_edited_timings_are_named(tmp_path, timings):
-    RunFolder.create(tmp_path, PARAMETERS).close()
+    RunFolder.create(tmp_path, PARAMETERS)
     (tmp_path / "timings.json").write_text(timings)
     with pytest.raises(MoldableError, match=r"timings\.json is damaged.*delete it and resume"):
         RunFolder.read(tmp_path)
 
 
 def test_without_matplotlib_nothing_is_begun_or_given_up(tmp_path, monkeypatch):
-    RunFolder.create(tmp_path, PARAMETERS).close()
+    RunFolder.create(tmp_path, PARAMETERS)
     before = (tmp_path / "manifest.json").read_bytes()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MoldableError, match="figures need matplotlib; install it"):

@@ -7,9 +7,12 @@ products wait for one another longer than they work.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit
+
+from moldable.arrays import Floats
 
 
 @njit(nogil=True, cache=True)
@@ -38,7 +41,13 @@ def _move(found, rest, length, solved, image):
     return left
 
 
-def bicgstab(apply, found, rest, accuracy, steps):
+def bicgstab(
+    apply: Callable[[Floats, Floats, Floats], None],
+    found: Floats,
+    rest: Floats,
+    accuracy: float,
+    steps: int,
+) -> tuple[int, float]:
     """Improve a solution in place until its residual has fallen by `accuracy`.
 
     The solution of the smallest residual is kept.

@@ -8,9 +8,12 @@ servers. Rates into each state are laid out row by row (CSR), which is what solv
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
+from moldable.arrays import Floats
 from moldable.kernels.bicgstab import bicgstab
 
 
@@ -243,12 +246,15 @@ def exact_imbalance(start, source, rate, high, low, gap):
         gap[state] += rest[state]
 
 
-def improve(start, source, rate, out, gap, steps, gain, step):
-    """Solve imbalance(step) = gap by BiCGSTAB until it is down by `gain`; return the steps taken."""
+def improve(chain: tuple[Any, ...], gap: Floats, steps: int, gain: float, step: Floats) -> int:
+    """Solve imbalance(step) = gap by BiCGSTAB until it is down by `gain`; return the steps taken.
 
-    def apply(right, solved, image):
-        sweep(start, source, rate, out, right, solved)
-        imbalance(start, source, rate, out, solved, image)
+    `chain` is (start, source, rate, out), as `sweep` and `imbalance` take them.
+    """
+
+    def apply(right: Floats, solved: Floats, image: Floats) -> None:
+        sweep(*chain, right, solved)
+        imbalance(*chain, solved, image)
 
     step[:] = 0.0
     return bicgstab(apply, step, gap.copy(), gain, steps)[0]
