@@ -9,10 +9,10 @@ from moldable import (
     GreedyP,
     JobClass,
     MixedErlang,
-    Poisson,
     Policy,
     Regime,
     Rigid,
+    Scenario,
     SpeedUp,
     Thresholds,
     Workload,
@@ -32,20 +32,20 @@ SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 def windowed(monkeypatch):
     """Solve on a window whatever the size."""
 
-    def solve(*arguments):
+    def solve(workload, servers, policy=None):
         with monkeypatch.context() as patch:
             patch.setattr(pool, "WINDOW_FROM", 0)
-            law = stationary_law(*arguments, method="chain")
+            law = stationary_law(Scenario(workload, servers), policy, method="chain")
         assert "window" in law.pools[0].how
         return law
 
     return solve
 
 
-def whole(monkeypatch, *arguments):
+def whole(monkeypatch, workload, servers, policy=None):
     with monkeypatch.context() as patch:
         patch.setattr(pool, "WINDOW_FROM", 10**9)
-        law = stationary_law(*arguments, method="chain")
+        law = stationary_law(Scenario(workload, servers), policy, method="chain")
     assert "whole" in law.pools[0].how
     return law
 
@@ -56,8 +56,11 @@ def whole(monkeypatch, *arguments):
     ids=str,
 )
 def test_a_window_gives_the_law_of_the_whole_chain(windowed, monkeypatch, servers, regime):
-    workload = Workload.single(SUB_LINEAR, regime.load(servers), servers)
-    part, exact = windowed(workload, servers), whole(monkeypatch, workload, servers)
+    scenario = Scenario.single(SUB_LINEAR, regime.load(servers), servers)
+    part, exact = (
+        windowed(scenario.workload, servers),
+        whole(monkeypatch, scenario.workload, servers),
+    )
     assert part.pools[0].states < exact.pools[0].states
     tight = {"rtol": 0.0, "atol": 1e-12}
     np.testing.assert_allclose(part.busy_servers, exact.busy_servers, **tight)
@@ -82,7 +85,7 @@ def test_two_rigid_classes_on_a_window_are_what_the_recursion_gives(windowed):
         JobClass("narrow", 0.45 * servers, SpeedUp([1.0])),
     )
     workload = Workload(classes)
-    recursion = stationary_law(workload, servers, Rigid(), method="closed-form")
+    recursion = stationary_law(Scenario(workload, servers), Rigid(), method="closed-form")
     part = windowed(workload, servers, Rigid())
     np.testing.assert_allclose(part.busy_servers, recursion.busy_servers, rtol=0, atol=1e-12)
     for a, b in zip(part.performance().classes, recursion.performance().classes, strict=True):
@@ -94,10 +97,10 @@ def test_two_phases_of_one_width_are_no_window(monkeypatch):
     """Two slots, but jobs move between them: only the whole chain knows that."""
     monkeypatch.setattr(pool, "WINDOW_FROM", 0)
     workload = Workload((JobClass("jobs", 27.0, SpeedUp([1.0]), size=MixedErlang()),))
-    law = stationary_law(workload, 30, method="chain")
+    law = stationary_law(Scenario(workload, 30), method="chain")
     assert "whole" in law.pools[0].how
     np.testing.assert_allclose(
-        law.busy_servers, stationary_law(workload, 30).busy_servers, rtol=1e-11
+        law.busy_servers, stationary_law(Scenario(workload, 30)).busy_servers, rtol=1e-11
     )
 
 
@@ -108,7 +111,7 @@ class TwoWidths:
     """One class on two widths, with the law of its whole chain."""
 
     def __init__(self, curve, load, servers, policy):
-        system = build_system(Workload.single(curve, load, servers), servers, policy, Poisson())
+        system = build_system(Scenario.single(curve, load, servers), policy)
         self.model = chain_model(system)
         self.servers = servers
         self.slots = window.Windows(self.model, servers)
@@ -166,8 +169,8 @@ THRESHOLDS = [
 
 @pytest.mark.parametrize(("servers", "load", "curve", "table"), THRESHOLDS, ids=str)
 def test_thresholds_on_thousands_of_servers_are_solved_on_a_window(servers, load, curve, table):
-    workload = Workload.single(SpeedUp(curve), load, servers)
-    law = stationary_law(workload, servers, Thresholds({"jobs": table}), method="chain")
+    scenario = Scenario.single(SpeedUp(curve), load, servers)
+    law = stationary_law(scenario, Thresholds({"jobs": table}), method="chain")
     found = law.performance()
     assert "window" in found.reason
     assert found.neglected_mass <= lyapunov.NEGLIGIBLE
