@@ -42,10 +42,11 @@ def rows() -> list[Row]:
     """Time all three on one problem, turn by turn."""
     classes, servers = workload()
     problem = program(classes, servers)
-    values = {"hull": reserve(Scenario(classes, servers)).objective}
+    scenario = Scenario(classes, servers)
+    values = {"hull": reserve(scenario).objective}
     seconds = dict.fromkeys(("hull", "highs", "highs-ipm"), float("inf"))
     for _ in range(3):
-        hull = best_seconds(lambda: reserve(Scenario(classes, servers)), 5)
+        hull = best_seconds(lambda: reserve(scenario), 5)
         seconds["hull"] = min(seconds["hull"], hull)
         for method in ("highs", "highs-ipm"):
             found: list[float] = []

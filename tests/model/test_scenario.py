@@ -57,8 +57,11 @@ def test_a_scenario_is_a_value():
 
 @pytest.mark.parametrize(
     "ask",
-    [evaluate, simulate, stationary_law, reserve, reserve_whole, greedy_p]
-    + [lambda w, *n: compare(w, *n, [None]), lambda w, *n: optimal_control(w, *n, 2.0)],
+    [
+        *(evaluate, simulate, stationary_law, reserve, reserve_whole, greedy_p),
+        lambda *asked: compare(*asked, [None]),
+        lambda *asked: optimal_control(*asked, 2.0),
+    ],
 )
 def test_a_workload_alone_cannot_run_on_whatever_number_of_servers(ask):
     """A workload made for 20 servers would run on 40 at half its load, and nobody would notice."""
