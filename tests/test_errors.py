@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from moldable import MoldableError, SpeedUp, Workload, errors
+from moldable import MoldableError, Scenario, SpeedUp, errors
 from moldable.errors import InputError
 
 LONGEST = 1000
@@ -42,4 +42,4 @@ def test_errors_survive_being_sent_to_another_process():
 def test_values_that_python_does_not_print_are_described():
     assert errors.shown([10**5000]) == "a list too long to show"
     with pytest.raises(MoldableError, match="load=a list too long to show is not a number"):
-        Workload.single(SpeedUp([1]), [10**5000], 4)
+        Scenario.single(SpeedUp([1]), [10**5000], 4)
