@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from moldable import MoldableError, SpeedUp, Workload, errors
+from moldable import MoldableError, Scenario, SpeedUp, errors
 from moldable.errors import InputError
 
 LONGEST = 1000
@@ -48,14 +48,14 @@ def test_errors_survive_being_sent_to_another_process():
 def test_values_that_python_does_not_print_are_described():
     assert errors.shown([10**5000]) == "a list too long to show"
     with pytest.raises(MoldableError, match="load=a list too long to show is not a number"):
-        Workload.single(SpeedUp([1]), [10**5000], 4)
+        Scenario.single(SpeedUp([1]), [10**5000], 4)
     with pytest.raises(MoldableError, match=r"load='x{76}\.\.\. is not a number"):
-        Workload.single(SpeedUp([1]), "x" * 1000, 4)
+        Scenario.single(SpeedUp([1]), "x" * 1000, 4)
 
 
 def test_an_error_of_a_check_names_its_parameter():
     with pytest.raises(MoldableError) as caught:
-        Workload.single(SpeedUp([1]), -1, 4)
+        Scenario.single(SpeedUp([1]), -1, 4)
     assert caught.value.parameter == "load"
     assert str(caught.value) == f"load={caught.value.message}"
     assert MoldableError("no curve").parameter is None

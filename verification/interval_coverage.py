@@ -30,6 +30,7 @@ from moldable import (
     Policy,
     PricePolicy,
     Rigid,
+    Scenario,
     SizeLaw,
     SpeedUp,
     Thresholds,
@@ -48,7 +49,7 @@ TAIL = 0.025
 CHANCE = 0.01
 ROUNDING = 1e-9
 ONE, PAPER = SpeedUp([1]), SpeedUp([1, 1.8, 2.5, 3, 3.4])
-LARGE = Workload.single(PAPER, 0.6, 64)
+LARGE = Scenario.single(PAPER, 0.6, 64)
 TWO = Workload(
     (JobClass("a", 20.0, ONE), JobClass("b", 0.5, SpeedUp({4: 3.5}), mean_size=4.0)),
 )
@@ -96,9 +97,9 @@ def _settings() -> Iterator[Setting]:
     yield Setting(_single(100, 0.7, Pareto(1.5)), 100, Greedy(), 3000)
     for jobs in (30, 300, 3000):
         yield Setting(OWN, 64, Reserve(), jobs)
-    yield Setting(LARGE, 64, greedy_p(LARGE, 64), 2000)
-    yield Setting(LARGE, 64, PricePolicy.exponential(1.0, 8.0), 2000)
-    yield Setting(LARGE, 64, Thresholds({"jobs": {8: 2, 12: 3, 20: 4}}), 2000)
+    yield Setting(LARGE.workload, 64, greedy_p(LARGE), 2000)
+    yield Setting(LARGE.workload, 64, PricePolicy.exponential(1.0, 8.0), 2000)
+    yield Setting(LARGE.workload, 64, Thresholds({"jobs": {8: 2, 12: 3, 20: 4}}), 2000)
     for workload, servers, policy, jobs in (
         (RARE_CLASS, 16, Greedy(), 500),
         (SOME_B, 16, Greedy(), 500),
@@ -118,11 +119,10 @@ def _single(servers: int, load: float, law: SizeLaw | None = None) -> Workload:
 
 def _covered(setting: Setting) -> Iterator[Verdict]:
     workload, servers, policy = setting.workload, setting.servers, setting.policy
-    exact = evaluate(workload, servers, policy)
+    exact = evaluate(Scenario(workload, servers), policy)
     answers = [
         simulate(
-            workload,
-            servers,
+            Scenario(workload, servers),
             policy,
             jobs=setting.jobs,
             replications=setting.replications,
@@ -131,7 +131,7 @@ def _covered(setting: Setting) -> Iterator[Verdict]:
         for seed in range(SEEDS)
     ]
 
-    name = f"n = {servers}, {answers[0].kernel}, {policy.name}, {setting.jobs} jobs: "
+    name = f"n = {servers}, {answers[0].detail.kernel}, {policy.name}, {setting.jobs} jobs: "
     yield from _verdicts(
         f"{name}blocking",
         exact.blocking.value,

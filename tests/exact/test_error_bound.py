@@ -7,14 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from moldable import (
-    Greedy,
-    GreedyP,
-    Poisson,
-    SpeedUp,
-    Thresholds,
-    Workload,
-)
+from moldable import Greedy, GreedyP, Scenario, SpeedUp, Thresholds
 from moldable.exact import stationary
 from moldable.exact.error_bound import ErrorBound
 from moldable.exact.states import whole_chain
@@ -26,7 +19,7 @@ from naive import dense_chain
 
 
 def chain_of(workload, servers, policy):
-    model = chain_model(build_system(workload, servers, policy, Poisson()))
+    model = chain_model(build_system(Scenario(workload, servers), policy))
     return whole_chain(model, servers), model
 
 
@@ -39,8 +32,8 @@ def rates_of(chain):
 
 
 def test_the_bound_holds_for_laws_that_are_wrong():
-    workload = Workload.single(SpeedUp([1, 1.8, 2.5]), 0.9, 12)
-    chain, model = chain_of(workload, 12, GreedyP({"jobs": {1: 0.3, 2: 0.3, 3: 0.4}}))
+    scenario = Scenario.single(SpeedUp([1, 1.8, 2.5]), 0.9, 12)
+    chain, model = chain_of(scenario.workload, 12, GreedyP({"jobs": {1: 0.3, 2: 0.3, 3: 0.4}}))
     truth = dense_chain._eliminate(rates_of(chain))  # noqa: SLF001 - the law itself is wanted
     rng = np.random.default_rng(1)
     blocked = model.blocked(chain.counts, 12)
@@ -61,7 +54,7 @@ def test_the_bound_holds_for_laws_that_are_wrong():
 
 
 def test_hitting_times_are_never_below_the_true_ones():
-    chain, _ = chain_of(Workload.single(SpeedUp([1, 1.8, 2.5]), 0.8, 9), 9, Greedy())
+    chain, _ = chain_of(Scenario.single(SpeedUp([1, 1.8, 2.5]), 0.8, 9).workload, 9, Greedy())
     rates = rates_of(chain)
     others = np.arange(chain.states) != 0
     matrix = (np.diag(rates.sum(axis=1)) - rates)[others][:, others]
@@ -72,7 +65,7 @@ def test_hitting_times_are_never_below_the_true_ones():
 
 def test_an_exact_imbalance_is_that_of_fractions():
     chain, _ = chain_of(
-        Workload.single(SpeedUp([1, 1.7]), 0.9, 4), 4, GreedyP({"jobs": {1: 0.3, 2: 0.7}})
+        Scenario.single(SpeedUp([1, 1.7]), 0.9, 4).workload, 4, GreedyP({"jobs": {1: 0.3, 2: 0.7}})
     )
     rng = np.random.default_rng(3)
     high = rng.uniform(size=chain.states)
@@ -90,9 +83,9 @@ def test_an_exact_imbalance_is_that_of_fractions():
 
 
 def test_rare_blocking_is_bounded_relatively():
-    workload = Workload.single(SpeedUp([1, 1.8, 2.5]), 0.1, 30)
+    scenario = Scenario.single(SpeedUp([1, 1.8, 2.5]), 0.1, 30)
     policy = Thresholds({"jobs": {1: 1, 6: 2, 12: 3}})
-    chain, model = chain_of(workload, 30, policy)
+    chain, model = chain_of(scenario.workload, 30, policy)
     guess = product_form(chain.counts, np.full(3, 2.0))
     law, bound = stationary.stationary(chain, guess, model.blocked(chain.counts, 30))
     truth = dense_chain._eliminate(rates_of(chain))  # noqa: SLF001

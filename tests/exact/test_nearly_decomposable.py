@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import GreedyP, JobClass, Policy, SpeedUp, Workload, compare, evaluate
+from moldable import GreedyP, JobClass, Policy, Scenario, SpeedUp, Workload, compare, evaluate
 from moldable.errors import ChainError
 from moldable.exact.exact import stationary_law
 from naive import dense_chain
@@ -21,17 +21,17 @@ def test_two_metastable_states_are_refused():
     """The answer used to be blocking of 3e-16 where 0.0023 is true, with a tiny residual."""
     workload = Workload((JobClass("jobs", 200.0, SpeedUp({1: 1, 2: 2, 10: 640})),))
     with pytest.raises(ChainError, match="simulate instead"):
-        stationary_law(workload, 84, TwoWaysToLive(), method="chain")
+        stationary_law(Scenario(workload, 84), TwoWaysToLive(), method="chain")
 
 
 def test_a_simulation_in_place_of_a_nearly_decomposable_chain_carries_a_warning():
     workload = Workload((JobClass("jobs", 200.0, SpeedUp({1: 1, 2: 2, 10: 640})),))
-    found = evaluate(workload, 84, TwoWaysToLive(), precision=0.1, seed=1)
+    found = evaluate(Scenario(workload, 84), TwoWaysToLive(), precision=0.1, seed=1)
     assert found.method == "simulate"
     assert any("nearly decomposable" in warning for warning in found.warnings)
     assert found.blocking.interval is None  # it would not hold the true 0.0023
     assert found.mean_execution_time.interval is None
-    side_by_side = compare(workload, 84, {"own": TwoWaysToLive()}, precision=0.1, seed=1)
+    side_by_side = compare(Scenario(workload, 84), {"own": TwoWaysToLive()}, precision=0.1, seed=1)
     own = side_by_side.policies[0].performance
     assert any("nearly decomposable" in warning for warning in own.warnings)
     assert own.blocking.interval is None
@@ -47,7 +47,7 @@ def test_sizes_ten_orders_of_magnitude_apart_are_right_or_refused():
         )
         policy = GreedyP({"short": {1: 0.5, 2: 0.5}, "long": {1: 0.3, 3: 0.7}})
         try:
-            found = stationary_law(workload, 8, policy, method="chain").performance()
+            found = stationary_law(Scenario(workload, 8), policy, method="chain").performance()
         except ChainError:
             assert apart > 1e10
             continue

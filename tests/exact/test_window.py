@@ -9,10 +9,10 @@ from moldable import (
     GreedyP,
     JobClass,
     MixedErlang,
-    Poisson,
     Policy,
     Regime,
     Rigid,
+    Scenario,
     SpeedUp,
     Thresholds,
     Workload,
@@ -59,8 +59,8 @@ def whole(monkeypatch, *arguments):
     ids=str,
 )
 def test_a_window_gives_the_law_of_the_whole_chain(windowed, monkeypatch, servers, regime):
-    workload = Workload.single(SUB_LINEAR, regime.load(servers), servers)
-    part, exact = windowed(workload, servers), whole(monkeypatch, workload, servers)
+    scenario = Scenario.single(SUB_LINEAR, regime.load(servers), servers)
+    part, exact = windowed(scenario), whole(monkeypatch, scenario)
     assert part.pools[0].states < exact.pools[0].states
     tight = {"rtol": 0.0, "atol": 1e-12}
     np.testing.assert_allclose(part.busy_servers, exact.busy_servers, **tight)
@@ -85,8 +85,8 @@ def test_two_rigid_classes_on_a_window_are_what_the_recursion_gives(windowed):
         JobClass("narrow", 0.45 * servers, SpeedUp([1.0])),
     )
     workload = Workload(classes)
-    recursion = stationary_law(workload, servers, Rigid(), method="closed-form")
-    part = windowed(workload, servers, Rigid())
+    recursion = stationary_law(Scenario(workload, servers), Rigid(), method="closed-form")
+    part = windowed(Scenario(workload, servers), Rigid())
     np.testing.assert_allclose(part.busy_servers, recursion.busy_servers, rtol=0, atol=1e-12)
     for a, b in zip(part.performance().classes, recursion.performance().classes, strict=True):
         assert a.blocking.value == pytest.approx(b.blocking.value, rel=1e-9)
@@ -97,10 +97,10 @@ def test_two_phases_of_one_width_are_no_window(monkeypatch):
     """Two slots, but jobs move between them: only the whole chain knows that."""
     monkeypatch.setattr(pool, "WINDOW_FROM", 0)
     workload = Workload((JobClass("jobs", 27.0, SpeedUp([1.0]), size=MixedErlang()),))
-    law = stationary_law(workload, 30, method="chain")
+    law = stationary_law(Scenario(workload, 30), method="chain")
     assert "whole" in law.pools[0].how
     np.testing.assert_allclose(
-        law.busy_servers, stationary_law(workload, 30).busy_servers, rtol=1e-11
+        law.busy_servers, stationary_law(Scenario(workload, 30)).busy_servers, rtol=1e-11
     )
 
 
@@ -111,7 +111,7 @@ class TwoWidths:
     """One class on two widths, with the law of its whole chain."""
 
     def __init__(self, curve, load, servers, policy):
-        system = build_system(Workload.single(curve, load, servers), servers, policy, Poisson())
+        system = build_system(Scenario.single(curve, load, servers), policy)
         self.model = chain_model(system)
         self.servers = servers
         self.slots = window.Windows(self.model, servers)
@@ -164,9 +164,9 @@ def test_the_bound_falls_as_the_window_grows():
 def test_thresholds_on_thousands_of_servers_are_solved_on_a_window():
     """All but Erlang's system: 500 idle servers are seven deviations off."""
     servers, load = 2000, 0.9
-    workload = Workload.single(SpeedUp([1, 1.2]), load, servers)
+    scenario = Scenario.single(SpeedUp([1, 1.2]), load, servers)
     policy = Thresholds({"jobs": {1: 1, 500: 2}})
-    found = evaluate(workload, servers, policy, precision=0.5, seed=1)
+    found = evaluate(scenario, policy, precision=0.5, seed=1)
     assert found.method == "chain"
     assert "window" in found.reason
     assert found.detail.neglected_mass <= NEGLIGIBLE
@@ -174,9 +174,9 @@ def test_thresholds_on_thousands_of_servers_are_solved_on_a_window():
 
 
 def test_as_many_wide_jobs_as_keep_some_servers_idle_are_solved_on_a_window():
-    workload = Workload.single(SpeedUp([1, 1.7]), 0.95, 2000)
+    scenario = Scenario.single(SpeedUp([1, 1.7]), 0.95, 2000)
     policy = Thresholds({"jobs": {1: 1, 30: 2}})
-    found = stationary_law(workload, 2000, policy, method="chain").performance()
+    found = stationary_law(scenario, policy, method="chain").performance()
     assert "window" in found.reason
     assert found.detail.neglected_mass <= NEGLIGIBLE
     assert found.detail.states < 600_000

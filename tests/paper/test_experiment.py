@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 import moldable.paper.experiment as experiment_module
-from moldable import SpeedUp, Workload, simulate
+from moldable import Scenario, SpeedUp, simulate
 from moldable.paper.experiment import Effort
 from moldable.paper.reproduction import cell_seed
 
-WORKLOAD = Workload.single(SpeedUp.linear(5), 0.8, 20)
+SCENARIO = Scenario.single(SpeedUp.linear(5), 0.8, 20)
 
 
 def test_seeds_are_fixed_by_the_cell_and_differ_within_it():
@@ -25,7 +25,7 @@ def test_seeds_are_fixed_by_the_cell_and_differ_within_it():
 
 def test_single_runs_do_not_depend_on_threads_or_executor():
     def blocking(effort: Effort) -> list[float]:
-        answers = effort.runs(4, WORKLOAD, 20, None, jobs=1000, warmup=0.0)
+        answers = effort.runs(4, SCENARIO.workload, 20, None, jobs=1000, warmup=0.0)
         return [answer.blocking.value for answer in answers]
 
     alone = Effort(3, threads=1)
@@ -40,21 +40,21 @@ def test_single_runs_do_not_depend_on_threads_or_executor():
 def test_progress_is_told_in_fractions_of_the_cell():
     told: list[float] = []
     effort = Effort(3, threads=1, progress=told.append)
-    effort.runs(4, WORKLOAD, 20, None, jobs=100, warmup=0.0)
+    effort.runs(4, SCENARIO.workload, 20, None, jobs=100, warmup=0.0)
     assert told == [0.25, 0.5, 0.75, 1.0]
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda effort: effort.simulate(WORKLOAD, 20, jobs=100, replications=2, warmup=0.0),
-        lambda effort: effort.runs(2, WORKLOAD, 20, None, jobs=100, warmup=0.0),
+        lambda effort: effort.simulate(SCENARIO.workload, 20, jobs=100, replications=2, warmup=0.0),
+        lambda effort: effort.runs(2, SCENARIO.workload, 20, None, jobs=100, warmup=0.0),
     ],
     ids=["simulate", "runs"],
 )
 def test_a_simulation_that_was_stopped_is_not_kept(monkeypatch, ask):
     def stopped(*arguments, **options):
-        answer = simulate(*arguments, **options)
+        answer = simulate(Scenario(*arguments), **options)
         return replace(answer, detail=replace(answer.detail, interrupted=True))
 
     monkeypatch.setattr(experiment_module, "simulate", stopped)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import erlang_b, stationary_law
+from moldable import Scenario, erlang_b, stationary_law
 from moldable.paper.experiment import Scale
 from moldable.paper.settings import LAWS, METRICS, SETTINGS, Setting, printed
 from moldable.paper.table_cells import SIZES, cells, has_exact_answer
@@ -31,7 +31,7 @@ def test_full_scale_is_the_papers():
 
 
 def test_exact_answers_at_the_tables_size_are_the_known_ones():
-    answer = stationary_law(ROW.workload(4000), 4000, ROW.policy(4000)).performance()
+    answer = stationary_law(Scenario(ROW.workload(4000), 4000), ROW.policy(4000)).performance()
     assert answer.blocking.value == pytest.approx(0.012586284643, rel=1e-9)
     assert answer.mean_execution_time.value == pytest.approx(0.993745039294, rel=1e-10)
 

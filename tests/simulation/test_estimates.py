@@ -11,6 +11,7 @@ from moldable import (
     Greedy,
     JobClass,
     Renewal,
+    Scenario,
     SpeedUp,
     Workload,
     evaluate,
@@ -41,7 +42,7 @@ def single(servers, load, **options):
     ],
 )
 def test_blocking_intervals_hold_the_truth_however_rare_it_is(workload, servers, kernel):
-    assert simulate(workload, servers, Greedy(), seed=0, **SHORT).detail.kernel == kernel
+    assert simulate(Scenario(workload, servers), Greedy(), seed=0, **SHORT).detail.kernel == kernel
     good, given = held(SEEDS, workload, servers, Greedy(), **SHORT)
     assert given == len(SEEDS)
     assert good >= ENOUGH
@@ -71,8 +72,8 @@ def test_a_policy_that_blocks_although_servers_are_idle_is_covered(jobs):
 
 
 def test_widths_that_were_never_granted_widen_the_interval_of_the_mean_time():
-    exact = evaluate(RARE_WIDTH, 9, Greedy()).mean_execution_time.value
-    answer = simulate(RARE_WIDTH, 9, Greedy(), warmup=1.0, seed=1, **SHORT)
+    exact = evaluate(Scenario(RARE_WIDTH, 9), Greedy()).mean_execution_time.value
+    answer = simulate(Scenario(RARE_WIDTH, 9), Greedy(), warmup=1.0, seed=1, **SHORT)
     assert answer.width_shares[8] == 1.0
     low, high = answer.mean_execution_time.interval
     assert low <= exact <= high
@@ -81,8 +82,8 @@ def test_widths_that_were_never_granted_widen_the_interval_of_the_mean_time():
 def test_long_jobs_that_did_not_arrive_widen_the_interval_by_no_more_than_their_rate():
     rare = [JobClass(name, 1e-6, SpeedUp([1]), mean_size=5e5) for name in ("long", "as long")]
     workload = Workload((JobClass("short", 1.0, SpeedUp([1])), *rare))
-    exact = evaluate(workload, 8, Greedy()).mean_execution_time.value
-    answer = simulate(workload, 8, Greedy(), warmup=1e-6, seed=1, **SHORT)
+    exact = evaluate(Scenario(workload, 8), Greedy()).mean_execution_time.value
+    answer = simulate(Scenario(workload, 8), Greedy(), warmup=1e-6, seed=1, **SHORT)
     assert answer.mean_execution_time.value == 1.0
     low, high = answer.mean_execution_time.interval
     assert low <= exact <= high < 1.01 * exact
@@ -93,7 +94,7 @@ def test_a_class_that_makes_up_the_load_with_few_jobs_is_named():
     workload = Workload(
         (JobClass("a", 1.0, SpeedUp([1])), JobClass("b", 1e-3, SpeedUp([1]), mean_size=1e3))
     )
-    answer = simulate(workload, 6, Greedy(), warmup=1.0, seed=1, **SHORT)
+    answer = simulate(Scenario(workload, 6), Greedy(), warmup=1.0, seed=1, **SHORT)
     assert any("jobs of class 'b', 50% of the load" in warning for warning in answer.warnings)
 
 
@@ -112,7 +113,7 @@ def test_without_events_there_are_no_more_trials_than_jobs():
     _, few = estimates.share_interval(nothing, np.array([1.0, 1.0, 0.0, 0.0]), 1.0)
     assert (1.0 - few) ** 2 == pytest.approx(0.025)
     modulated = simulate(
-        single(10, 0.1), 10, Greedy(), arrivals=Renewal(Deterministic()), seed=1, **SHORT
+        Scenario(single(10, 0.1), 10, Renewal(Deterministic())), Greedy(), seed=1, **SHORT
     )
     assert (1.0 - modulated.blocking.interval[1]) ** 16 == pytest.approx(0.025)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.exact.exact import StationaryLaw, stationary_law
+from moldable.model.scenario import Scenario
 from moldable.paper import collapse_figure
 from moldable.paper.experiment import Cell, Drawing, Effort, Experiment, Result, Results, Row, Scale
 from moldable.paper.settings import CURVES, Setting
@@ -68,7 +69,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 def _compute(setting: Setting, servers: int, _: Effort) -> Result:
     load = setting.load(servers)
-    law = stationary_law(setting.workload(servers), servers)
+    law = stationary_law(Scenario(setting.workload(servers), servers))
     theory = law.theory
     solution = theory.optimum
     return {

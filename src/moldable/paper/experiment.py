@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from moldable.model.scenario import Scenario
 from moldable.model.workload import Workload
 from moldable.policies.policy_table import Policy
 from moldable.simulation.simulate import simulate
@@ -92,8 +93,7 @@ class Effort:
     ) -> Performance:
         """Simulate as `moldable.simulate` does, with a fresh seed and whole or not at all."""
         answer = simulate(
-            workload,
-            servers,
+            Scenario(workload, servers),
             policy,
             seed=self.next_seed(),
             threads=self.threads,
@@ -113,8 +113,7 @@ class Effort:
 
         def run(seed: int) -> Performance:
             return simulate(
-                workload,
-                servers,
+                Scenario(workload, servers),
                 policy,
                 replications=1,
                 seed=seed,

@@ -14,6 +14,7 @@ from typing import Final, final
 from moldable.allocation.reservation import reserve
 from moldable.allocation.whole_servers import reserve_whole
 from moldable.exact.exact import stationary_law
+from moldable.model.scenario import Scenario
 from moldable.model.speedup import SpeedUp
 from moldable.model.workload import JobClass, Workload
 from moldable.paper import heterogeneous_figure, heterogeneous_text
@@ -118,7 +119,10 @@ def cells(scale: Scale) -> list[Cell]:
 def _compute(example: Example, sharing: str, servers: int, scale: Scale, effort: Effort) -> Result:
     workload = example.workload(servers, sharing)
     found = _performance(workload, servers, scale, effort)
-    division, whole = reserve(workload, servers), reserve_whole(workload, servers)
+    division, whole = (
+        reserve(Scenario(workload, servers)),
+        reserve_whole(Scenario(workload, servers)),
+    )
     own = [
         {
             "reserved_fraction": division.reserved_fraction(part),
@@ -148,7 +152,7 @@ _TIME: Final = ("mean_execution_time", "mean_execution_time_interval")
 
 def _performance(workload: Workload, servers: int, scale: Scale, effort: Effort) -> Performance:
     if workload.sharing == RESERVED and servers <= EXACT[scale]:
-        return stationary_law(workload, servers).performance()
+        return stationary_law(Scenario(workload, servers)).performance()
     return effort.simulate(workload, servers, jobs=JOBS[scale], replications=REPLICATIONS[scale])
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, final
 
 from moldable.exact.exact import stationary_law
+from moldable.model.scenario import Scenario
 from moldable.model.sizes import (
     Deterministic,
     Exponential,
@@ -60,8 +61,8 @@ class System:
 
     def workload(self, servers: int, law: str) -> Workload:
         """Return the workload of a cluster with this many servers."""
-        single = Workload.single(CURVES[self.curve], self.load, servers)
-        return Workload((replace(single.classes[0], size=LAWS[law]),))
+        single = Scenario.single(CURVES[self.curve], self.load, servers)
+        return Workload((replace(single.workload.classes[0], size=LAWS[law]),))
 
     def exact(self, servers: int, law: str) -> bool:
         """Tell whether the answer is exact: for other laws than the reference, by the chain."""
@@ -110,11 +111,11 @@ def key(system: System, servers: int, law: str) -> str:
 
 def _compute(scale: Scale, system: System, servers: int, law: str, effort: Effort) -> Result:
     workload = system.workload(servers, law)
-    policy = greedy_p(workload, servers)
+    policy = greedy_p(Scenario(workload, servers))
     if system.exact(servers, law):
         # For other laws a formula would assume what is to be shown.
         method = "auto" if law == REFERENCE else "chain"
-        answer = stationary_law(workload, servers, policy, method=method).performance()
+        answer = stationary_law(Scenario(workload, servers), policy, method=method).performance()
     else:
         answer = effort.simulate(
             workload,

@@ -16,6 +16,7 @@ import numpy as np
 
 from moldable.allocation.optimum import Optimum, optimum
 from moldable.exact.exact import stationary_law
+from moldable.model.scenario import Scenario
 from moldable.paper import rates_figure, rates_text, sweep
 from moldable.paper.convergence import mean_interval
 from moldable.paper.experiment import Cell, Drawing, Effort, Experiment, Result, Results, Row, Scale
@@ -69,7 +70,7 @@ def _shared(scale: Scale) -> set[str]:
 def _odd(servers: int, _: Effort) -> Result:
     """Return the exact values with one width that leaves a remainder."""
     workload = ONE_WIDTH.workload(servers)
-    law = stationary_law(workload, servers, ONE_WIDTH.policy(servers))
+    law = stationary_law(Scenario(workload, servers), ONE_WIDTH.policy(servers))
     return sweep.summary(ONE_WIDTH, servers, sweep.GREEDY_P, law.performance(), law.theory.distance)
 
 

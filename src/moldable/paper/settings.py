@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, final
 
 from moldable.model.regime import Regime
+from moldable.model.scenario import Scenario
 from moldable.model.sizes import Deterministic, Exponential, MixedErlang, Pareto, SizeLaw
 from moldable.model.speedup import SpeedUp
 from moldable.model.workload import Workload
@@ -61,14 +62,14 @@ class Setting:
 
     def workload(self, servers: int, law: SizeLaw | None = None) -> Workload:
         """Return the workload of a cluster with this many servers; exponential by default."""
-        single = Workload.single(CURVES[self.curve], self.load(servers), servers)
+        single = Scenario.single(CURVES[self.curve], self.load(servers), servers)
         if law is None:
-            return single
-        return Workload((replace(single.classes[0], size=law),))
+            return single.workload
+        return Workload((replace(single.workload.classes[0], size=law),))
 
     def policy(self, servers: int) -> GreedyP:
         """Return greedy(p*)."""
-        return greedy_p(self.workload(servers), servers)
+        return greedy_p(Scenario(self.workload(servers), servers))
 
 
 SETTINGS: Final = tuple(Setting(curve, regime) for curve in CURVES for regime in REGIMES)

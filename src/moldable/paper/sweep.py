@@ -13,6 +13,7 @@ from typing import Final
 
 from moldable.allocation.optimum import Optimum, optimum
 from moldable.exact.exact import stationary_law
+from moldable.model.scenario import Scenario
 from moldable.model.workload import Workload
 from moldable.paper.experiment import Cell, Effort, Result, Results, Row, Scale
 from moldable.paper.settings import CURVES, REGIMES, SETTINGS, Setting
@@ -89,7 +90,7 @@ def exact_or_simulated(
     mixes = policy.name != GREEDY and needs_whole_chain(solution)
     if mixes and servers > WHOLE_CHAIN[scale]:
         return effort.simulate(workload, servers, policy, precision=PRECISION[scale]), None
-    law = stationary_law(workload, servers, policy)
+    law = stationary_law(Scenario(workload, servers), policy)
     return law.performance(), law.theory.distance
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 
 from moldable.evaluation.evaluate import evaluate
 from moldable.exact.exact import stationary_law
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 from moldable.paper.bias import DEFICITS
 from moldable.paper.experiment import Cell, Effort, Result, Scale
 from moldable.paper.settings import (
@@ -99,7 +99,7 @@ def _done_right(size: Size, setting: Setting, law: str, effort: Effort) -> Resul
     )
     exact = None
     if has_exact_answer(setting, law):
-        exact = stationary_law(workload, size.servers, policy).performance()
+        exact = stationary_law(Scenario(workload, size.servers), policy).performance()
     return {"simulated": _plain(simulated), "exact": None if exact is None else _plain(exact)}
 
 
@@ -124,12 +124,12 @@ def _response(size: Size, setting: Setting, effort: Effort) -> Result:
     policy, load = setting.policy(size.servers), setting.load(size.servers)
     points = []
     for deficit in DEFICITS:
-        workload = Workload.single(CURVES[setting.curve], load * (1.0 - deficit), size.servers)
+        scenario = Scenario.single(CURVES[setting.curve], load * (1.0 - deficit), size.servers)
         if has_exact_answer(setting, "exponential"):
-            answer = evaluate(workload, size.servers, policy)
+            answer = evaluate(scenario, policy)
         else:
             answer = effort.simulate(
-                workload,
+                scenario.workload,
                 size.servers,
                 policy,
                 jobs=size.counted,

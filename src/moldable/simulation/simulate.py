@@ -10,15 +10,16 @@ import numbers
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, final
 
 import numpy as np
 
 from moldable.checks import LARGEST, choice, fraction, whole, within
 from moldable.errors import SimulationError, shown
-from moldable.model.arrivals import Arrivals, ArrivalTimes, Poisson
-from moldable.model.workload import Workload, checked_workload
+from moldable.model.arrivals import ArrivalTimes
+from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.simulation.estimates import ESTIMATORS
 from moldable.simulation.feed import BLOCK
@@ -53,9 +54,36 @@ LOG: Final = logging.getLogger("moldable")
 Progress = Callable[[float, int], None]
 
 
+@final
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How long and how to simulate; the arguments of `simulate`."""
+
+    jobs: int | None = None
+    replications: int = 64
+    warmup: float | None = None
+    start: Start = "equilibrium"
+    estimator: str = "assigned"
+    precision: float | None = None
+    max_jobs: int = MOST_JOBS
+    seed: int | None = None
+    threads: int | None = None
+    executor: Executor | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        check_seed_and_threads(self.seed, self.threads)
+        if self.warmup is not None:
+            hint = "it is in mean sizes"
+            within(self.warmup, "warmup", SimulationError, 0.0, LARGEST, hint)
+        if self.precision is not None:
+            fraction(self.precision, "precision", SimulationError)
+        _refuse_bad_start(self.start)
+        choice(self.estimator, ESTIMATORS, "estimator", SimulationError)
+
+
 def simulate(
-    workload: Workload,
-    servers: int,
+    scenario: Scenario,
     policy: Policy | None = None,
     *,
     jobs: float | None = None,
@@ -69,16 +97,13 @@ def simulate(
     threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    arrivals: Arrivals | None = None,
-    reason: str = "asked for",
 ) -> Performance:
-    """Simulate a workload on a cluster.
+    """Simulate a scenario under a policy.
 
     The same seed gives the same numbers, whatever the threads, the executor or the machine.
 
     Args:
-        workload: the classes.
-        servers: the size of the cluster.
+        scenario: the classes, the cluster and the arrivals.
         policy: who gets how many servers; greedy(p*) by default.
         jobs: arrivals to count in each replication, by default a million (half of it with a
             precision). The chain kernel counts a fixed time in which so many are expected.
@@ -97,40 +122,54 @@ def simulate(
         threads: how many; all cores by default.
         executor: any `concurrent.futures.Executor` to run chunks of replications on instead.
         progress: called with (finished, planned) replications.
-        arrivals: the process of arrivals; Poisson by default.
-        reason: why a simulation was chosen, for the result to tell.
     """
-    jobs = None if jobs is None else whole(jobs, "jobs", SimulationError)
-    replications = whole(replications, "replications", SimulationError, most=MOST_REPLICATIONS)
-    max_jobs = whole(max_jobs, "max_jobs", SimulationError)
-    check_seed_and_threads(seed, threads)
-    if warmup is not None:
-        warmup = within(warmup, "warmup", SimulationError, 0.0, LARGEST, "it is in mean sizes")
-    if precision is not None:
-        precision = fraction(precision, "precision", SimulationError)
-    _refuse_bad_start(start)
-    choice(estimator, ESTIMATORS, "estimator", SimulationError)
-    _refuse_hopeless(workload, estimator, precision)
-    system = build_system(workload, servers, policy, arrivals or Poisson())
+    most = MOST_REPLICATIONS
+    options = RunOptions(
+        jobs=None if jobs is None else whole(jobs, "jobs", SimulationError),
+        replications=whole(replications, "replications", SimulationError, most=most),
+        warmup=warmup,
+        start=start,
+        estimator=estimator,
+        precision=precision,
+        max_jobs=whole(max_jobs, "max_jobs", SimulationError),
+        seed=seed,
+        threads=threads,
+        executor=executor,
+        progress=progress,
+    )
+    return simulate_system(build_system(scenario, policy), options, "asked for")
+
+
+def simulate_system(system: System, options: RunOptions, reason: str) -> Performance:
+    """Simulate a system; `reason` says in the result why it was simulated."""
+    precision, estimator = options.precision, options.estimator
+    _refuse_hopeless(system, estimator, precision)
     _refuse_bad_labels(system)
-    initial_counts(system, start, np.random.default_rng(0))  # refuse a bad start before any work
-    first_round = replications if precision is None else max(replications, STEP)
+    # Refuse a bad start before any work.
+    initial_counts(system, options.start, np.random.default_rng(0))
+    first_round = options.replications if precision is None else max(options.replications, STEP)
     kernel = choose_kernel(system, estimator, first_round)
-    seed = fresh_seed() if seed is None else int(seed)
-    each = jobs or (1_000_000 if precision is None else max(1, min(ROUND_JOBS, max_jobs // STEP)))
-    plan = Plan(system, start, 0.0, int(each), 1, estimator == "completed_only", seed, MAIN)
-    workers = count_workers(threads, executor)
+    seed = fresh_seed() if options.seed is None else int(options.seed)
+    short = max(1, min(ROUND_JOBS, options.max_jobs // STEP))
+    each = int(options.jobs or (1_000_000 if precision is None else short))
+    plan = Plan(system, options.start, 0.0, each, 1, estimator == "completed_only", seed, MAIN)
+    workers = count_workers(options.threads, options.executor)
     compile_kernel(plan, kernel, cut(range(first_round), kernel, workers)[0])
-    left_out, notes = warmup_of(plan, kernel, warmup)
+    left_out, notes = warmup_of(plan, kernel, options.warmup)
     plan = dataclasses.replace(plan, warmup=left_out)
 
     def run(chunk: range) -> Finished:
         return run_replications(
-            plan, kernel, chunk, workers=workers, executor=executor, progress=progress
+            plan,
+            kernel,
+            chunk,
+            workers=workers,
+            executor=options.executor,
+            progress=options.progress,
         )
 
-    rounds = Rounds(plan, kernel, estimator, precision, max_jobs, run, notes=notes)
-    converged = until_enough([rounds], replications)
+    rounds = Rounds(plan, kernel, estimator, precision, options.max_jobs, run, notes=notes)
+    converged = until_enough([rounds], options.replications)
     return performance(rounds, reason, converged=converged)
 
 
@@ -192,8 +231,8 @@ def _refuse_endless(plan: Plan, arrivals: float, mend: str) -> None:
         )
 
 
-def _refuse_hopeless(workload: Workload, estimator: str, precision: float | None) -> None:
-    classes = checked_workload(workload).classes
+def _refuse_hopeless(system: System, estimator: str, precision: float | None) -> None:
+    classes = system.workload.classes
     heavy = any(math.isinf(job_class.size.variance) for job_class in classes)
     if precision is not None and estimator != "assigned" and heavy:
         raise SimulationError(
