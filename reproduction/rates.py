@@ -1,35 +1,14 @@
-"""How fast greedy(p*) approaches the optimum, and how far the paper's bounds are.
-
-E||x - y*||, the blocking probability and |E[D] - D*| against n, with the slope of a fitted power
-law beside the exponent of Theorem 2. With one width the sizes are chosen not to be multiples of it,
-or the execution time would have no gap at all. With widths 3 and 4 the distance is exact up to a
-few dozen servers; beyond, it is the time average of a path followed event by event.
-"""
+"""How fast greedy(p*) approaches the optimum, and how far the paper's bounds are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from moldable import Bounds, Optimum, bounds, optimum, stationary_law
-from reproduction import sweep
-from reproduction.convergence import PowerLaw, mean_interval, power_law
-from reproduction.experiment import (
-    Cell,
-    Drawing,
-    Effort,
-    Experiment,
-    Publication,
-    Result,
-    Results,
-    Row,
-    Scale,
-)
-from reproduction.paths import sampled_path
+from reproduction.experiment import Drawing, Experiment, Publication, Results, Row
 from reproduction.presentation import (
     BLACK,
     BLUE,
@@ -39,201 +18,12 @@ from reproduction.presentation import (
     legend_entries,
     markdown_table,
 )
-from reproduction.settings import CURVES, REGIMES, Setting
+from reproduction.rates_cells import BLOCKING, DISTANCE, QUANTITIES, Point, Series, cells, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-ONE_WIDTH: Final = Setting("linear", "Halfin-Whitt")
-FROM_THREE: Final = Setting("sub-linear", "mean-field")
-"""Widths 3 and 4; the others use 1 and 2."""
-TWO_WIDTHS: Final = (
-    Setting("sub-linear", "Halfin-Whitt"),
-    Setting("sub-linear", "super-Halfin-Whitt"),
-    FROM_THREE,
-)
-
-_ODD_SIZES: Final = (22, 52, 102, 202, 502, 1002, 2002, 4002, 10_002, 20_002)
-ODD_SIZES: Final = {Scale.TINY: (22, 102, 502), Scale.QUICK: _ODD_SIZES, Scale.FULL: _ODD_SIZES}
-"""Multiples of 5 and 2 more, for the one width 5."""
-PATH_SIZES: Final = {
-    Scale.TINY: (100,),
-    Scale.QUICK: (200, 1000, 4000),
-    Scale.FULL: (200, 500, 1000, 2000, 4000, 10_000, 20_000),
-}
-STRETCHES: Final = {Scale.TINY: 4, Scale.QUICK: 10, Scale.FULL: 40}
-"""Parts into which a path is cut; they give the interval."""
-STRETCH: Final = 10.0
-"""Their length in mean sizes: some twenty times what a path remembers."""
-SPACING: Final = 0.1
-"""Mean sizes between two looks at a path."""
-
-
-def cells(scale: Scale) -> list[Cell]:
-    """Return the sweep's cells, and those of the odd sizes and of the paths."""
-    odd = [Cell(_key("odd", n), partial(_odd, n)) for n in ODD_SIZES[scale]]
-    paths = [Cell(_key("path", n), partial(_path, n, scale)) for n in PATH_SIZES[scale]]
-    shared = [cell for cell in sweep.cells(scale) if cell.key in _shared(scale)]
-    return [*odd, *shared, *paths]
-
-
-def _key(kind: str, servers: int) -> str:
-    return f"rates/{kind}-n={servers}"
-
-
-def _shared(scale: Scale) -> set[str]:
-    return {sweep.key(setting, n) for setting in TWO_WIDTHS for n in sweep.SIZES[scale]}
-
-
-def _odd(servers: int, _: Effort) -> Result:
-    """Return the exact values with one width that leaves a remainder."""
-    workload = ONE_WIDTH.workload(servers)
-    law = stationary_law(workload, servers, ONE_WIDTH.policy(servers))
-    return sweep.summary(ONE_WIDTH, servers, sweep.GREEDY_P, law.performance(), law.theory.distance)
-
-
-def _path(servers: int, scale: Scale, effort: Effort) -> Result:
-    """Return the mean distance along a path from near y*, its first stretch left out."""
-    solution = _optimum(FROM_THREE, servers)
-    times = np.arange(0.0, (STRETCHES[scale] + 1) * STRETCH, SPACING)
-    start = {width: int(servers * solution.scaled_jobs[width - 1]) for width in solution.support}
-    generator = np.random.default_rng(effort.next_seed())
-    path = sampled_path(solution, start, times, generator) / servers
-    apart = np.abs(path - solution.scaled_jobs).sum(axis=1)
-    each = apart.reshape(STRETCHES[scale] + 1, -1).mean(axis=1)[1:]
-    distance, interval = mean_interval(each)
-    return {"servers": servers, "distance": distance, "distance_interval": interval}
-
-
-def _optimum(setting: Setting, servers: int) -> Optimum:
-    return optimum(CURVES[setting.curve], setting.load(servers), servers=servers)
-
-
-def _with_bounds(setting: Setting, parts: list[Result]) -> list[tuple[Result, Bounds]]:
-    curve, regime = CURVES[setting.curve], REGIMES[setting.regime]
-    return [
-        (part, bounds(curve, setting.load(part["servers"]), part["servers"], alpha=regime.alpha))
-        for part in parts
-    ]
-
-
-DISTANCE, BLOCKING, TIME_GAP = "distance", "blocking", "time_gap"
-QUANTITIES: Final = {  # without bars, which would end a column in Markdown
-    DISTANCE: "distance",
-    BLOCKING: "blocking",
-    TIME_GAP: "gap in time",
-}
-ONE_WIDTH_ORDERS: Final = {DISTANCE: -0.5, BLOCKING: -0.5, TIME_GAP: -1.0}
-"""Theorem 2 for one width."""
-
-
-@final
-@dataclass(frozen=True)
-class Point:
-    """A value at one n, with its 95 % interval and the stated bound; None if that is vacuous."""
-
-    servers: int
-    value: float
-    low: float
-    high: float
-    exact: bool
-    bound: float | None
-
-
-@final
-@dataclass(frozen=True)
-class Series:
-    """What was found for one setting.
-
-    Attributes:
-        words: the setting.
-        support: the widths of greedy(p*) at the largest n.
-        points: of each quantity, by growing n.
-        theorem: the exponent that Theorem 2 states for each quantity.
-        proof: "complete", or "gap" where a step of the published proof fails.
-        gaps: which steps.
-    """
-
-    words: str
-    support: tuple[int, ...]
-    points: Mapping[str, list[Point]]
-    theorem: Mapping[str, float]
-    proof: str
-    gaps: tuple[str, ...]
-
-    def larger_half(self, quantity: str) -> list[Point]:
-        """Return the points that a power law is fitted to: it is about large n."""
-        points = self.points[quantity]
-        return points[len(points) // 2 :]
-
-    def fit(self, quantity: str) -> PowerLaw:
-        """Fit a power law to the larger half of the sizes."""
-        points = self.larger_half(quantity)
-        return power_law([p.servers for p in points], [p.value for p in points])
-
-
-def _gather(
-    words: str,
-    support: tuple[int, ...],
-    found: list[tuple[Result, Bounds]],
-    paths: list[tuple[Result, Bounds]],
-) -> Series:
-    """Sort results by quantity; distances come from exact laws, and from paths beyond those."""
-    last = found[-1][1]
-    distances = [_distance(*each) for each in found if each[0]["distance"] is not None]
-    known = max((point.servers for point in distances), default=0)
-    distances += [_distance(*each) for each in paths if each[0]["servers"] > known]
-    points = {
-        DISTANCE: distances,
-        BLOCKING: [_blocking(*each) for each in found],
-        TIME_GAP: [_time_gap(*each) for each in found],
-    }
-    two = len(support) > 1
-    theorem = dict.fromkeys(QUANTITIES, last.order) if two else ONE_WIDTH_ORDERS
-    return Series(words, support, points, theorem, last.proof, last.gaps)
-
-
-def _distance(part: Result, stated: Bounds) -> Point:
-    value = part["distance"]
-    interval = part.get("distance_interval")
-    low, high = interval or (value, value)
-    return Point(part["servers"], value, low, high, interval is None, stated.distance)
-
-
-def _blocking(part: Result, stated: Bounds) -> Point:
-    low, high = part["blocking_interval"]
-    exact = part["method"] != "simulate"
-    return Point(part["servers"], part["blocking"], low, high, exact, stated.blocking)
-
-
-def _time_gap(part: Result, stated: Bounds) -> Point:
-    limit = part["mean_execution_time_limit"]
-    low, high = part["mean_execution_time_interval"]
-    gap = abs(part["mean_execution_time"] - limit)
-    half = (high - low) / 2.0
-    exact = part["method"] != "simulate"
-    return Point(part["servers"], gap, gap - half, gap + half, exact, stated.time_gap)
-
-
-def series(results: Results) -> list[Series]:
-    """Return the points, the bounds and the theorem's exponents of every setting."""
-    odd = [results[_key("odd", n)] for n in ODD_SIZES[results.scale]]
-    paths = [results[_key("path", n)] for n in PATH_SIZES[results.scale]]
-    found: Mapping[Setting, list[Result]] = {
-        ONE_WIDTH: odd,
-        **{s: sweep.along(results, s, sweep.GREEDY_P) for s in TWO_WIDTHS},
-    }
-    return [
-        _gather(
-            setting.words,
-            _optimum(setting, parts[-1]["servers"]).support,
-            _with_bounds(setting, parts),
-            _with_bounds(setting, paths if setting == FROM_THREE else []),
-        )
-        for setting, parts in found.items()
-    ]
 
 
 def publish(results: Results) -> Publication:
@@ -257,16 +47,7 @@ def publish(results: Results) -> Publication:
 
 def _points_table(every: list[Series]) -> list[Row]:
     return [
-        {
-            "setting": one.words,
-            "quantity": quantity,
-            "servers": point.servers,
-            "value": point.value,
-            "low": point.low,
-            "high": point.high,
-            "exact": point.exact,
-            "bound": point.bound,
-        }
+        {"setting": one.words, "quantity": quantity, **asdict(point)}
         for one in every
         for quantity in QUANTITIES
         for point in one.points[quantity]
@@ -387,31 +168,31 @@ def _draw(figure: Figure, every: list[Series]) -> None:
     grid = figure.subplots(len(QUANTITIES), len(every), sharex=True, sharey="row", squeeze=False)
     for row, quantity in zip(grid, QUANTITIES, strict=True):
         row[0].set_ylabel(LABELS[quantity])
-        for axes, series in zip(row, every, strict=True):
-            _panel(axes, series, quantity)
-    for axes, series in zip(grid[0], every, strict=True):
-        widths = " and ".join(map(str, series.support))
-        axes.set_title(f"{series.words}\nwidth{'s' * (len(series.support) > 1)} {widths}")
+        for axes, one in zip(row, every, strict=True):
+            _panel(axes, one, quantity)
+    for axes, one in zip(grid[0], every, strict=True):
+        widths = " and ".join(map(str, one.support))
+        axes.set_title(f"{one.words}\nwidth{'s' * (len(one.support) > 1)} {widths}")
     for axes in grid[-1]:
         axes.set_xlabel("servers n")
     figure.legend(handles=_legend(grid[0, 0]), loc="outside lower center", ncols=4)
 
 
-def _panel(axes: Axes, series: Series, quantity: str) -> None:
-    points = series.points[quantity]
+def _panel(axes: Axes, one: Series, quantity: str) -> None:
+    points = one.points[quantity]
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.minorticks_off()  # a dozen panels of them take seconds
     for exact in (True, False):
         _points(axes, [point for point in points if point.exact is exact], exact=exact)
-    fit, tail = series.fit(quantity), series.larger_half(quantity)
+    fit, tail = one.fit(quantity), one.larger_half(quantity)
     n = np.array([point.servers for point in tail], dtype=np.float64)
     axes.plot(n, fit.at(n), color=BLUE, lw=1.2)
     # The theorem gives an order, not a height: its line starts above the first fitted point.
-    order = series.theorem[quantity]
+    order = one.theorem[quantity]
     axes.plot(n, 1.6 * fit.at(n)[0] * (n / n[0]) ** order, color=GREEN, ls="--", lw=1.2)
     bounded = [(point.servers, point.bound) for point in points if point.bound is not None]
-    gap = series.proof == "gap"
+    gap = one.proof == "gap"
     axes.plot(
         [servers for servers, _ in bounded],
         [bound for _, bound in bounded],

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from moldable import MoldableError
-from reproduction import table
 from reproduction.experiment import Publication, Scale
 from reproduction.manifest import reason
 from reproduction.presentation import KINDS
@@ -78,9 +77,8 @@ def _write_pages(folder: RunFolder, made: dict[str, Publication], target: Path) 
 
 def _effort(folder: RunFolder) -> str:
     """Say what the run took, what of it the table did, and its cells by the paper's method."""
-    timings, scale = folder.timings, Scale(str(folder.manifest["parameters"]["scale"]))
-    # A cell that was copied into the folder may have no time.
-    used = [timings[cell.key] for cell in table.cells(scale) if cell.key in timings]
+    timings = folder.timings
+    used = [t for key, t in timings.items() if key.startswith(("response/", "method/", "right/"))]
     method = [timing for key, timing in timings.items() if key.startswith("method/")]
     arrivals, seconds = (sum(timing[what] for timing in method) for what in ("arrivals", "seconds"))
     return (

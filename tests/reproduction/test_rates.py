@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from moldable import bounds, stationary_law
-from reproduction import rates
-from reproduction.rates import BLOCKING, DISTANCE, QUANTITIES, TIME_GAP
+from reproduction import rates_cells as rates
+from reproduction.rates_cells import BLOCKING, DISTANCE, QUANTITIES, TIME_GAP
 from reproduction.settings import CURVES
 from tiny_results import tiny
 

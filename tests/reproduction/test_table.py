@@ -7,7 +7,7 @@ import pytest
 from moldable import erlang_b
 from reproduction.experiment import Scale
 from reproduction.settings import LAWS, METRICS, SETTINGS, Setting, printed
-from reproduction.table import SIZES, cells, compared, has_exact_answer
+from reproduction.table_cells import SIZES, cells, compared, has_exact_answer
 from reproduction.verdict import Verdict
 from tiny_results import tiny
 
