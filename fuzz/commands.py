@@ -28,7 +28,7 @@ OPTIONS = {
     ),
     "tune": (*SYSTEM, *SIMULATING, "--max-blocking", "--blocked-job-price", "--max-time"),
     "tradeoff": (*SYSTEM, *SIMULATING, "--prices", "--out"),
-    "reproduce": ("--scale", "--out", "--seed", "--threads", "--dask"),
+    "reproduction": ("--scale", "--out", "--seed", "--threads"),
 }
 WORK = (
     *("--servers", "--speedup", "--load", "--regime", "--jobs", "--replications", "--precision"),
@@ -156,8 +156,8 @@ def quick_command(rng: Rng) -> str:
 
 def damaged_options(rng: Rng) -> Case:
     """Give an option a nasty value, drop one, repeat one or add an unknown one."""
-    command = rng.choice((*EVALUATING * 3, *["optimum", "bounds"] * 2, *COSTLY, "reproduce"))
-    draft = Draft(command) if command == "reproduce" else valid(rng, command)
+    command = rng.choice((*EVALUATING * 3, *["optimum", "bounds"] * 2, *COSTLY, "reproduction"))
+    draft = Draft(command) if command == "reproduction" else valid(rng, command)
     for _ in range(rng.choice((1, 1, 2))):
         option = rng.choice(OPTIONS[command])
         chance = rng.random()
@@ -170,7 +170,7 @@ def damaged_options(rng: Rng) -> Case:
             given = draft.options.get(option, "1")
             odd = ([option], [option, given], [typo(rng, option), given], [f"{option}={given}"])
             draft.words += rng.choice((*odd, [rng.choice(TEXTS)], ["--help"], ["--version"]))
-    if command == "reproduce":
+    if command == "reproduction":
         draft.words.append(rng.choice(("fluid", "al", "", "fluid fluid", rng.choice(TEXTS))))
         draft.heavy = True
     return draft.build("options")
@@ -252,7 +252,7 @@ def damaged_policy(rng: Rng) -> Case:
 
 def damaged_run(rng: Rng) -> Case:
     """Damage the folder of a finished reproduction, and go on with it."""
-    draft = Draft("reproduce", {"--out": "run"}, dict(corpus.finished_run()), heavy=True)
+    draft = Draft("reproduction", {"--out": "run"}, dict(corpus.finished_run()), heavy=True)
     draft.words = [
         "errata",
         rng.choice(("--resume", "--resume", "--resume", "--overwrite", "--json")),

@@ -100,9 +100,9 @@ def policies() -> tuple[bytes, ...]:
 def finished_run() -> dict[str, bytes]:
     """Return the files of a finished reproduction, those that resuming it reads."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", "moldable", "reproduce", "errata", "--out", "run"]
-        subprocess.run(words, cwd=folder, check=True, capture_output=True)
         home = Path(folder) / "run"
+        words = [sys.executable, "-m", "reproduction", "errata", "--out", str(home)]
+        subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
         paths = [home / "manifest.json", home / "timings.json", *home.glob("cells/*/*.json")]
         files = {f"run/{path.relative_to(home)}": path.read_bytes() for path in sorted(paths)}
     # Without a fingerprint of the source a saved input can be replayed after the code has changed.

@@ -1,4 +1,4 @@
-"""Bounded reading, atomic writing and locking: every file of the project goes through here."""
+"""Bounded reading, atomic writing and locking: every file of the package goes through here."""
 
 from __future__ import annotations
 
