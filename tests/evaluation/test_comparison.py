@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
@@ -126,6 +127,13 @@ def test_tables_and_dictionaries_hold_every_policy():
     assert [row["name"] for row in plain["policies"]] == list(RIVALS)
     assert plain["unbeaten"] == list(answer.unbeaten)
     assert "* p*: Performance(blocking=" in repr(answer)
+
+
+def test_a_frame_without_pandas_is_refused_with_a_way_out(monkeypatch):
+    answer = compare(SCENARIO, {"greedy": Greedy()})
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MoldableError, match=r"pip install pandas.*to_dict"):
+        answer.to_frame()
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,16 @@ def test_states_are_listed_with_the_first_slot_running_fastest(kernels, widths, 
         for column in counts.T.astype(np.int64)
     ]
     assert places == list(range(len(fitting)))
+    fewer, more = np.empty(counts.shape, np.int64), np.empty(counts.shape, np.int64)
+    kernels.state_space.neighbours(counts, idle, servers, np.array(widths), table, fewer, more)
+    place = {jobs: k for k, jobs in enumerate(fitting)}
+    for change, found in ((-1, fewer), (1, more)):
+        for slot, row in enumerate(found.tolist()):
+            expected = [
+                place.get((*jobs[:slot], jobs[slot] + change, *jobs[slot + 1 :]), -1)
+                for jobs in fitting
+            ]
+            assert row == expected
 
 
 # Rates.

@@ -51,7 +51,9 @@ def simulate(
     warmup: Annotated[
         float | None,
         typer.Option(
-            "--warmup", metavar="T", help="Mean sizes not counted; by default a pilot decides."
+            "--warmup",
+            metavar="T",
+            help="Warm-up to discard, in mean job sizes; chosen by a pilot run if not given.",
         ),
     ] = None,
     start: Annotated[
@@ -73,11 +75,12 @@ def simulate(
         typer.Option("--precision", metavar="P", help="Run until intervals are this tight: 0.01."),
     ] = None,
     max_jobs: Annotated[
-        float, typer.Option("--max-jobs", metavar="N", help="Give the precision up after so many.")
+        float,
+        typer.Option(
+            "--max-jobs", metavar="N", help="Stop after N arrivals in all, --precision or not."
+        ),
     ] = 2e9,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="S", help="The same seed, the same numbers.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="S", help="Random seed.")] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", help="Default: all cores.")
     ] = None,
@@ -117,6 +120,11 @@ def simulate(
             executor=executor,
             progress=progress,
         )
+    show(answer, json=json)
+
+
+def show(answer: Performance, *, json: bool) -> None:
+    """Print an answer and its warnings."""
     for warning in answer.warnings:
         output.note(warning)
     if json:

@@ -47,6 +47,25 @@ def place(jobs, servers, widths, table):
 
 
 @njit(nogil=True, cache=True)
+def neighbours(counts, idle, servers, widths, table, fewer, more):
+    """Write where the states with one job less, and one more, in each slot stand; -1: nowhere."""
+    slots = widths.size
+    jobs = np.zeros(slots, np.int64)
+    for state in range(idle.size):
+        for j in range(slots):
+            jobs[j] = counts[j, state]
+        for j in range(slots):
+            fewer[j, state] = more[j, state] = -1
+            jobs[j] -= 1
+            if jobs[j] >= 0:
+                fewer[j, state] = place(jobs, servers, widths, table)
+            jobs[j] += 2
+            if idle[state] >= widths[j]:
+                more[j, state] = place(jobs, servers, widths, table)
+            jobs[j] -= 1
+
+
+@njit(nogil=True, cache=True)
 def inflow(counts, idle, servers, widths, table, rates, outcomes, moves, start, source, rate, out):
     """Fill the rates into every state, and the total rate out of it; return how many there are.
 
