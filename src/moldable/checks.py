@@ -64,7 +64,8 @@ def whole(value: object, name: str, error: Kind, least: int = 1, most: float = M
     """Return a whole number in a range: by default of servers, from 1 on."""
     found = number(value, name, error)
     if not (found.is_integer() and least <= found <= most):
-        raise error(f"{shown(value)} must be a whole number from {least} to {most:g}", name)
+        given = shown(value) if isinstance(value, numbers.Integral) else f"{found:.12g}"
+        raise error(f"{given} must be a whole number from {least} to {most:g}", name)
     return int(value) if isinstance(value, numbers.Integral) else int(found)
 
 

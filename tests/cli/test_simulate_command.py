@@ -40,6 +40,7 @@ KEYS = [
     "start",
     "warmup",
     "converged",
+    "interrupted",
     "warnings",
     "provenance",
 ]

@@ -53,7 +53,7 @@ def simulate(
         typer.Option(
             "--warmup",
             metavar="T",
-            help="Warm-up to discard, in mean job sizes; chosen by a pilot run if not given.",
+            help="Warm-up in mean sizes; by default a pilot run decides.",
         ),
     ] = None,
     start: Annotated[
@@ -76,9 +76,7 @@ def simulate(
     ] = None,
     max_jobs: Annotated[
         float,
-        typer.Option(
-            "--max-jobs", metavar="N", help="Stop after N arrivals in all, --precision or not."
-        ),
+        typer.Option("--max-jobs", metavar="N", help="Stop after N arrivals in all."),
     ] = 2e9,
     seed: Annotated[int | None, typer.Option("--seed", metavar="S", help="Random seed.")] = None,
     threads: Annotated[
