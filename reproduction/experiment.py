@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from moldable import Performance, Policy, Workload, simulate
+from moldable import Performance, Policy, Workload, evaluate, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,8 +78,14 @@ class Effort:
         self, workload: Workload, servers: int, policy: Policy | None = None, **options: Any
     ) -> Performance:
         """Simulate as `moldable.simulate` does, with a fresh seed and whole or not at all."""
-        options |= {"seed": self.next_seed(), "threads": self.threads, "progress": self._tell}
-        return self._whole(simulate(workload, servers, policy, **options))
+        return self._whole(simulate(workload, servers, policy, **options, **self._means()))
+
+    def evaluate(self, workload: Workload, servers: int, policy: Policy) -> Performance:
+        """Answer as `moldable.evaluate` does; a simulation, should it need one, is as above."""
+        return self._whole(evaluate(workload, servers, policy, **self._means()))
+
+    def _means(self) -> dict[str, Any]:
+        return {"seed": self.next_seed(), "threads": self.threads, "progress": self._tell}
 
     def runs(
         self, count: int, workload: Workload, servers: int, policy: Policy | None, **options: Any

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
-from moldable import Performance, Workload, evaluate, stationary_law
+from moldable import Performance, Workload, stationary_law
 from reproduction.bias import DEFICITS, Response, predict
 from reproduction.experiment import (
     Cell,
@@ -140,7 +140,7 @@ def _response(size: Size, setting: Setting, effort: Effort) -> Result:
     for deficit in DEFICITS:
         workload = Workload.single(CURVES[setting.curve], load * (1.0 - deficit), size.servers)
         if has_exact_answer(setting, "exponential"):
-            answer = evaluate(workload, size.servers, policy)
+            answer = effort.evaluate(workload, size.servers, policy)
         else:
             answer = size.right(effort, workload, setting)
         shares = {str(width): share for width, share in answer.width_shares.items()}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import reproduction.experiment as experiment_module
-from moldable import SpeedUp, Workload, simulate
+from moldable import SpeedUp, Workload, greedy_p, simulate
 from reproduction.experiment import Effort
 from reproduction.run import cell_seed
 
@@ -32,6 +32,17 @@ def test_single_runs_do_not_depend_on_threads():
     assert found == blocking(Effort(3, threads=4))
     assert len(set(found)) == 4
     assert alone.arrivals == 4000
+
+
+def test_an_evaluation_that_simulates_is_seeded_too(monkeypatch):
+    def simulated(*arguments, seed, threads, progress):
+        options = {"seed": seed, "threads": threads, "progress": progress}
+        return simulate(*arguments, jobs=100, replications=2, warmup=0.0, **options)
+
+    monkeypatch.setattr(experiment_module, "evaluate", simulated)
+    policy = greedy_p(WORKLOAD, 20)
+    seeds = [Effort(seed).evaluate(WORKLOAD, 20, policy).seed for seed in (3, 3, 4)]
+    assert seeds[0] == seeds[1] != seeds[2]
 
 
 def test_progress_is_told_in_fractions_of_the_cell():
