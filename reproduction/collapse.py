@@ -87,7 +87,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 def _compute(setting: Setting, servers: int, _: Effort) -> Result:
     load = setting.load(servers)
-    law = stationary_law(setting.workload(servers), servers)
+    law = stationary_law(setting.scenario(servers))
     theory = law.theory
     solution = theory.optimum
     return {

@@ -70,13 +70,13 @@ COLLAPSE = Erratum(
     "Jobs narrower than the support do pile up",
     "Lemma 2: in equilibrium there is never more than one job narrower than i1.",
     """
-from moldable import SpeedUp, Workload, simulate, stationary_law
+from moldable import Scenario, SpeedUp, simulate, stationary_law
 curve = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-theory = stationary_law(Workload.single(curve, 0.8, 20), 20).theory
+theory = stationary_law(Scenario.single(curve, 0.8, 20)).theory
 theory.optimum.support
 several = theory.several_narrow_jobs             # P(more than one job narrower than 3)
 round(several, 6)
-large = simulate(Workload.single(curve, 0.8, 4000), 4000, jobs=100_000, warmup=10, seed=1)
+large = simulate(Scenario.single(curve, 0.8, 4000), jobs=100_000, warmup=10, seed=1)
 narrow = 4000 * (large.mean_jobs[1] + large.mean_jobs[2])
 narrow > 10                                      # on average, let alone at most
 """,
@@ -93,11 +93,11 @@ DRIFT = Erratum(
     "Lemma 3: P(r > load + delta) is at most (s_d/load)(kappa + 2/(n delta)) for every kappa > 0.",
     """
 from math import sqrt
-from moldable import SpeedUp, Workload, stationary_law
+from moldable import Scenario, SpeedUp, stationary_law
 load, found, bound = 0.8, {}, {}
 for n in (400, 4000, 40000):
     delta = 1 / sqrt(n)
-    law = stationary_law(Workload.single(SpeedUp.linear(5), load, n), n)
+    law = stationary_law(Scenario.single(SpeedUp.linear(5), load, n))
     found[n] = law.theory.departure_rate_above(load + delta)
     bound[n] = (5 / load) * (1 / n + 2 / (n * delta))       # kappa = 1/n, as the paper takes it
 
@@ -116,9 +116,9 @@ SIGN = Erratum(
     "y_i for both widths are kept, the others being bounded by zero.",
     """
 import numpy as np
-from moldable import SpeedUp, Workload, stationary_law
+from moldable import Scenario, SpeedUp, stationary_law
 curve = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-theory = stationary_law(Workload.single(curve, 0.8, 20), 20).theory
+theory = stationary_law(Scenario.single(curve, 0.8, 20)).theory
 counts, weights, widths = theory.joint.counts, theory.joint.weights, theory.system.kind_width
 used = np.isin(widths, theory.optimum.support)
 y = theory.optimum.scaled_jobs[np.isin(theory.optimum.widths, theory.optimum.support)]
@@ -157,17 +157,18 @@ ESTIMATOR = Erratum(
     "The table's mean execution time is biased",
     "Runs of 5 million arrivals from an empty system, averaging over completed jobs.",
     """
-from moldable import Regime, SpeedUp, Workload, simulate, stationary_law
+from moldable import Regime, Scenario, SpeedUp, simulate, stationary_law
 n, arrivals = 100, 20_000                        # short runs show the bias of long ones enlarged
 load = Regime(1 / 2, 0.1).load(n)
-workload = Workload.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), load, n)
-exact = stationary_law(workload, n).performance()
+scenario = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), load, n)
+exact = stationary_law(scenario).performance()
 shares = exact.width_shares                      # E[D^2] = sum of 2 share / s_i^2
-second = sum(2 * share / workload.classes[0].speedup[i] ** 2 for i, share in shares.items())
+curve = scenario.workload.classes[0].speedup
+second = sum(2 * share / curve[i] ** 2 for i, share in shares.items())
 mean = exact.mean_execution_time.value
 predicted = -(second - mean**2) / (arrivals / (n * load))        # -Var(D)/T
 options = {"jobs": arrivals, "replications": 400, "start": "empty", "warmup": 0.0, "seed": 1}
-counted = simulate(workload, n, estimator="completed_only", **options).mean_execution_time
+counted = simulate(scenario, estimator="completed_only", **options).mean_execution_time
 measured, error = counted.value - mean, counted.half_width / 1.96
 abs(measured) > 4 * error, abs(measured - predicted) < 4 * error
 """,
@@ -182,11 +183,10 @@ INSENSITIVITY = Erratum(
     "Insensitivity is exact in one case only",
     "The table shows that performance is insensitive to the law of job sizes.",
     """
-from dataclasses import replace
-from moldable import Exponential, Hyperexponential, SpeedUp, Workload, stationary_law
+from moldable import Exponential, Hyperexponential, Scenario, SpeedUp, stationary_law
 def blocking(n, size):
-    job = Workload.single(SpeedUp.linear(5), 0.8, n).classes[0]
-    law = stationary_law(Workload((replace(job, size=size),)), n, method="chain")
+    scenario = Scenario.single(SpeedUp.linear(5), 0.8, n, size=size)
+    law = stationary_law(scenario, method="chain")
     return law.performance().blocking.value
 
 divides = blocking(20, Exponential()), blocking(20, Hyperexponential(2.0))
@@ -204,15 +204,14 @@ START = Erratum(
     "Heavy tails from an empty start do not settle",
     "The Pareto column of the table differs from the others; the paper does not say why.",
     """
-from dataclasses import replace
-from moldable import Pareto, SpeedUp, Workload, erlang_b, simulate
+from moldable import Pareto, Scenario, SpeedUp, erlang_b, simulate
 n, load = 100, 0.8
-job = replace(Workload.single(SpeedUp.linear(5), load, n).classes[0], size=Pareto())
+scenario = Scenario.single(SpeedUp.linear(5), load, n, size=Pareto())
 exact = erlang_b(n // 5, n * load / 5)           # one width that divides n: every law of sizes
 found, off = {}, {}
 for start in ("equilibrium", "empty"):
     options = {"jobs": 5000, "replications": 500, "warmup": 0.0, "seed": 1}
-    answer = simulate(Workload((job,)), n, start=start, **options).blocking
+    answer = simulate(scenario, start=start, **options).blocking
     found[start] = answer.value
     off[start] = (answer.value - exact) / (answer.half_width / 1.96)
 
@@ -230,9 +229,9 @@ RATE = Erratum(
     "In section 6, mu_j is a rate",
     "Class j has mean size mu_j, and rho_j = lambda_j/mu_j.",
     """
-from moldable import FixedWidth, JobClass, SpeedUp, Workload, evaluate
+from moldable import FixedWidth, JobClass, Scenario, SpeedUp, Workload, evaluate
 long_jobs = JobClass("long", arrival_rate=10.0, speedup=SpeedUp.linear(5), mean_size=2.0)
-answer = evaluate(Workload((long_jobs,)), 100, FixedWidth(1))
+answer = evaluate(Scenario(Workload((long_jobs,)), 100), FixedWidth(1))
 running = 100 * answer.mean_jobs[1]
 round(running, 6)                                # 10 x 2, not 10 / 2
 """,
@@ -246,14 +245,14 @@ MIXED_ERLANG = Erratum(
     "Which mixed-Erlang law the table uses",
     "Two exponential phases with probabilities 0.4 and 0.6.",
     """
-from moldable import MixedErlang, SpeedUp, Workload, Regime, stationary_law
+from moldable import MixedErlang, Regime, Scenario, SpeedUp, stationary_law
 law = MixedErlang((0.4, 0.6))                    # one phase or two, of a common rate
 rate, variance = law.rate, law.variance
 round(rate, 12), round(variance, 12)
 n = 4000
 load = Regime(1 / 2, 0.1).load(n)
-workload = Workload.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), load, n)
-exact = stationary_law(workload, n).performance().mean_execution_time.value
+scenario = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), load, n)
+exact = stationary_law(scenario).performance().mean_execution_time.value
 by_method = exact - variance / (5e6 / (n * load))
 round(by_method, 4)
 """,

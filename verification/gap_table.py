@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from moldable import PricePolicy, Workload, stationary_law
+from moldable import PricePolicy, Scenario, Workload, stationary_law
 from moldable.optimal.optimal_control import OptimalControl
 from moldable.optimal.tradeoff import tradeoff
 from moldable.tuning.judge import Judge
@@ -53,7 +53,7 @@ def gaps(workload: Workload, servers: int, shapes: int = 1) -> list[Gaps]:
     A list for each of the first so many shapes: the exponential, the better of it and the long
     tail, and the best table from idle servers to widths, of whatever kind, that this leads to.
     """
-    best = tradeoff(workload, servers, PRICES)
+    best = tradeoff(Scenario(workload, servers), PRICES)
     trials = Trials(workload, servers, SEED, None)
     found: list[Gaps] = [[] for _ in range(shapes)]
     for control in best.controls:
@@ -80,7 +80,7 @@ def _tuned(trials: Trials, target: Target, *, long_tail: bool) -> list[PricePoli
 
 
 def _cost(trials: Trials, target: Target, policy: PricePolicy) -> float:
-    answer = stationary_law(trials.workload, trials.servers, policy).performance()
+    answer = stationary_law(Scenario(trials.workload, trials.servers), policy).performance()
     return target.cost(answer.blocking.value, answer.mean_execution_time.value)
 
 

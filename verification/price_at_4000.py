@@ -15,9 +15,9 @@ from moldable import (
     Performance,
     Policy,
     PricePolicy,
+    Scenario,
     SpeedUp,
     Tuned,
-    Workload,
     simulate,
     tune,
 )
@@ -86,12 +86,12 @@ def experiments() -> Iterator[Verdict]:
 
 @functools.cache
 def _tuned(curve: SpeedUp, load: float, limit: float) -> Tuned:
-    return tune(Workload.single(curve, load, N), N, max_blocking=limit, seed=SEED)
+    return tune(Scenario.single(curve, load, N).workload, N, max_blocking=limit, seed=SEED)
 
 
 def _reproduced(point: Point) -> Iterator[Verdict]:
-    workload = Workload.single(point.curve, point.load, N)
-    answer = simulate(workload, N, point.policy, jobs=JOBS, replications=RUNS, seed=SEED)
+    scenario = Scenario.single(point.curve, point.load, N)
+    answer = simulate(scenario, point.policy, jobs=JOBS, replications=RUNS, seed=SEED)
     _row(point.name, f"{point.blocking:.4f}, {point.time:.4f}", *_two(answer))
     off = max(abs(beyond) for beyond in _beyond(point, answer))
     yield Verdict(f"{point.name}: combined standard errors off, beyond rounding", off, 4)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from moldable import PricePolicy, SpeedUp, Workload, stationary_law
+from moldable import PricePolicy, Scenario, SpeedUp, stationary_law
 from moldable.optimal.optimal_control import optimal_control
 from verification.named_curves import AMDAHL, LINEAR, NEMO, SUBLINEAR
 from verification.verdict import Verdict
@@ -59,14 +59,14 @@ class Evaluator:
     """Exact blocking and mean time; many prices share a table, which is solved once."""
 
     def __init__(self, curve: SpeedUp) -> None:
-        self.workload = Workload.single(curve, LOAD, SERVERS)
+        self.workload = Scenario.single(curve, LOAD, SERVERS).workload
         self.known: dict[str, tuple[float, float]] = {}
 
     def __call__(self, policy: PricePolicy) -> tuple[float, float]:
         """Return blocking and mean execution time."""
         table = policy.describe(self.workload, SERVERS)
         if table not in self.known:
-            found = stationary_law(self.workload, SERVERS, policy).performance()
+            found = stationary_law(Scenario(self.workload, SERVERS), policy).performance()
             self.known[table] = (found.blocking.value, found.mean_execution_time.value)
         return self.known[table]
 
@@ -107,8 +107,8 @@ def experiments() -> Iterator[Verdict]:
     """Compare the forms and shapes curve by curve; rows are per cent above the optimum."""
     for name, curve in (LOSING_EFFICIENCY | KEEPING_EFFICIENCY).items():
         found = costs(curve)
-        workload = Workload.single(curve, LOAD, SERVERS)
-        least = [optimal_control(workload, SERVERS, price).cost for price in BLOCKED_JOB_PRICES]
+        scenario = Scenario.single(curve, LOAD, SERVERS)
+        least = [optimal_control(scenario, price).cost for price in BLOCKED_JOB_PRICES]
         listed = (
             " / ".join(f"{100 * gap:.3f}" for gap in _above(each, least)) for each in found.values()
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from moldable import SpeedUp, Workload
+from moldable import Scenario, SpeedUp, Workload
 from verification.gap_table import (
     EXPONENTIAL,
     LOADS,
@@ -42,4 +42,4 @@ def experiments() -> Iterator[Verdict]:
 
 
 def _one(curve: SpeedUp, load: float, servers: int) -> tuple[Workload, int]:
-    return Workload.single(curve, load, servers), servers
+    return Scenario.single(curve, load, servers).workload, servers

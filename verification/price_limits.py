@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from moldable import PricePolicy, Workload, stationary_law, tune
+from moldable import PricePolicy, Scenario, Workload, stationary_law, tune
 from moldable.arrays import Floats
 from moldable.tuning.trials import Trials
 from verification.named_curves import SUBLINEAR
@@ -42,7 +42,7 @@ def solved(workload: Workload, servers: int) -> tuple[Floats, Floats]:
     """Return blocking and mean time of every table."""
 
     def figures(policy: PricePolicy) -> tuple[float, float]:
-        answer = stationary_law(workload, servers, policy).performance()
+        answer = stationary_law(Scenario(workload, servers), policy).performance()
         return answer.blocking.value, answer.mean_execution_time.value
 
     with ThreadPoolExecutor() as pool:
@@ -70,7 +70,7 @@ def experiments() -> Iterator[Verdict]:
     found = [
         one
         for servers, load in SYSTEMS
-        for one in excess(Workload.single(SUBLINEAR, load, servers), servers)
+        for one in excess(Scenario.single(SUBLINEAR, load, servers).workload, servers)
     ]
     yield Verdict("few servers, limits on blocking: median excess", float(np.median(found)), 1e-3)
     yield Verdict("the same: nine tenths of all", float(np.quantile(found, 0.9)), 1e-2)

@@ -19,6 +19,7 @@ from moldable import (
     MixedErlang,
     Pareto,
     Policy,
+    Scenario,
     SizeLaw,
     Tuned,
     Workload,
@@ -123,21 +124,21 @@ def _rows(tuned: Tuned, servers: int) -> Iterator[Row]:
         raise AssertionError(servers)
     policies: dict[str, Policy | None] = {
         "tuned": tuned.policy,
-        "greedy(p*)": greedy_p(planned, servers),
-        "static": greedy_p(planned, servers, tuned.static.design_load),
+        "greedy(p*)": greedy_p(Scenario(planned, servers)),
+        "static": greedy_p(Scenario(planned, servers), tuned.static.design_load),
     }
     print(f"  n = {servers}: {tuned.thresholds}; design load {tuned.static.design_load:.4f}")
     for name, size in SIZES.items():
         for excess in EXCESSES:
             world = _world(servers, excess, size)
-            found = compare(world, servers, policies, precision=PRECISION, seed=SEED)
+            found = compare(Scenario(world, servers), policies, precision=PRECISION, seed=SEED)
             what = f"n = {servers}, load {PLANNED * excess:.2f}, {name}"
             yield Row(what, name, excess, *found.policies)
 
 
 def _world(servers: int, excess: float, size: SizeLaw) -> Workload:
     """Return the workload whose load is so many times the planned one."""
-    (job_class,) = Workload.single(SUBLINEAR, PLANNED * excess, servers).classes
+    (job_class,) = Scenario.single(SUBLINEAR, PLANNED * excess, servers).workload.classes
     return Workload((dataclasses.replace(job_class, size=size),))
 
 

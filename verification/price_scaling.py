@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from moldable import SpeedUp, Workload, untuned_price
+from moldable import Scenario, SpeedUp, untuned_price
 from moldable.policies.price import PricePolicy
 from moldable.simulation.candidates import try_policies
 from verification.named_curves import AMDAHL, CIFAR, LINEAR, SUBLINEAR
@@ -40,13 +40,13 @@ Best = tuple[float, float, float]
 
 def best_prices(curve: SpeedUp, load: float, servers: int) -> list[Best]:
     """Return the best of a grid of prices for each price of a blocked job."""
-    workload = Workload.single(curve, load, servers)
+    scenario = Scenario.single(curve, load, servers)
     root = math.sqrt(servers)
     grid = [(float(q), float(c)) for q in Q0 for c in STRETCHES]
     policies = [PricePolicy.exponential(q, c * root) for q, c in grid]
-    policies += [untuned_price(workload, servers, price) for price in BLOCKED_JOB_PRICES]
+    policies += [untuned_price(scenario.workload, servers, price) for price in BLOCKED_JOB_PRICES]
     jobs = max(JOBS_PER_SERVER * servers, FEWEST_JOBS)
-    tried = try_policies(workload, servers, policies, jobs=jobs, replications=4, seed=SEED)
+    tried = try_policies(scenario, policies, jobs=jobs, replications=4, seed=SEED)
     found = []
     for i, price in enumerate(BLOCKED_JOB_PRICES):
         costs = (1.0 - tried.blockings) * tried.mean_times + price * tried.blockings

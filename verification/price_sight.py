@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from moldable import JobClass, Policy, Workload, stationary_law
+from moldable import JobClass, Policy, Scenario, stationary_law
 from moldable.arrays import Floats
 from moldable.optimal.optimal_control import OptimalControl, optimal_control
 from verification.best_table import Sight, Tables, idle_and, idle_only
@@ -20,8 +20,8 @@ PRICES = (4.0, 16.0)
 STEPS = 60
 """Into which the rate at which servers come free is cut."""
 SYSTEMS = {
-    "sub-linear, load 0.8": (Workload.single(SUBLINEAR, 0.8, 64), 64),
-    "NEMO, super-linear, load 0.8": (Workload.single(NEMO, 0.8, 64), 64),
+    "sub-linear, load 0.8": (Scenario.single(SUBLINEAR, 0.8, 64).workload, 64),
+    "NEMO, super-linear, load 0.8": (Scenario.single(NEMO, 0.8, 64).workload, 64),
     "two classes": (two_classes(36), 36),
     "three classes": (three_classes(28), 28),
 }
@@ -61,14 +61,14 @@ class Listed(Policy):
 def difference_to_trial() -> float:
     """Return by how much the best of all tables of six servers, each tried, is better."""
     servers, price = 6, 8.0
-    workload = Workload.single(SUBLINEAR, 0.8, servers)
-    optimum = optimal_control(workload, servers, price)
+    scenario = Scenario.single(SUBLINEAR, 0.8, servers)
+    optimum = optimal_control(scenario, price)
     tables = Tables(optimum.problem, price)
     _, cost = tables.best(idle_only(optimum.problem), tables.of(optimum.widths_by_idle))
     least = np.inf
     widest = int(SUBLINEAR.widths[-1])
     for widths in product(*(range(1, min(idle, widest) + 1) for idle in range(1, servers + 1))):
-        answer = stationary_law(workload, servers, Listed((1, *widths))).performance()
+        answer = stationary_law(scenario, Listed((1, *widths))).performance()
         blocked, time = answer.blocking.value, answer.mean_execution_time.value
         least = min(least, (1.0 - blocked) * time + price * optimum.problem.mean_size * blocked)
     return abs(cost / least - 1.0)
@@ -76,7 +76,7 @@ def difference_to_trial() -> float:
 
 def difference_to_optimum() -> float:
     """Return by how much a table that sees every state misses the best of all policies."""
-    optimum = optimal_control(two_classes(12), 12, 8.0, tolerance=1e-10)
+    optimum = optimal_control(Scenario(two_classes(12), 12), 8.0, tolerance=1e-10)
     problem, tables = optimum.problem, Tables(optimum.problem, optimum.price)
     everything = Sight(np.arange(problem.states), problem.idle())
     narrow = tables.of({job_class.name: [1] * 13 for job_class in problem.workload.classes})
@@ -87,7 +87,7 @@ def difference_to_optimum() -> float:
 def cheap_blocking() -> Iterator[Verdict]:
     """Look at a best table where blocking is cheap: it is no price's, for its widths fall."""
     servers, price = 40, 2.0
-    optimum = optimal_control(Workload.single(SUBLINEAR, 0.9, servers), servers, price)
+    optimum = optimal_control(Scenario.single(SUBLINEAR, 0.9, servers), price)
     problem, tables = optimum.problem, Tables(optimum.problem, price)
     (kinds,), cost = tables.best(idle_only(problem), tables.of(optimum.widths_by_idle))
     widths = problem.widths[kinds[1:]]
@@ -106,7 +106,9 @@ def experiments() -> Iterator[Verdict]:
     ratios, left = [], []
     for name, (workload, servers) in SYSTEMS.items():
         for price in PRICES:
-            idle, jobs, free = gaps(optimal_control(workload, servers, price, tolerance=1e-7))
+            idle, jobs, free = gaps(
+                optimal_control(Scenario(workload, servers), price, tolerance=1e-7)
+            )
             print(
                 f"  | {name}, n = {servers}, price {price:g} | {100 * idle:.3f} | "
                 f"{100 * jobs:.3f} | {100 * free:.3f} |",

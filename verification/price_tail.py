@@ -13,6 +13,7 @@ from moldable import (
     JobClass,
     MixedErlang,
     PricePolicy,
+    Scenario,
     SpeedUp,
     Workload,
     evaluate,
@@ -36,18 +37,23 @@ ERLANG = Workload((JobClass("jobs", 45.0, TWO, size=MixedErlang([0.4, 0.6])),))
 # Systems whose chains can be solved, with blocking from 1e-4 to 1e-11.
 KNOWN: tuple[tuple[str, Workload, int, Policy], ...] = (
     *(
-        (f"two widths, n = 400, q0 = {q0}", Workload.single(TWO, 0.75, 400), 400, price)
+        (f"two widths, n = 400, q0 = {q0}", Scenario.single(TWO, 0.75, 400).workload, 400, price)
         for q0 in (1.5, 2.0, 2.5, 3.0)
         for price in [PricePolicy.exponential(q0, 20.0)]
     ),
-    ("three widths, n = 100", Workload.single(THREE, 0.5, 100), 100, PricePolicy.exponential(3, 6)),
+    (
+        "three widths, n = 100",
+        Scenario.single(THREE, 0.5, 100).workload,
+        100,
+        PricePolicy.exponential(3, 6),
+    ),
     ("two classes, n = 90", CLASSES, 90, PricePolicy.exponential(2.0, 9.0)),
     ("mixed Erlang, n = 90", ERLANG, 90, PricePolicy.exponential(2.5, 9.0)),
     (
         "greedy(p*) for load 0.95, n = 400",
-        Workload.single(TWO, 0.7, 400),
+        Scenario.single(TWO, 0.7, 400).workload,
         400,
-        greedy_p(Workload.single(TWO, 0.7, 400), 400, 0.95),
+        greedy_p(Scenario.single(TWO, 0.7, 400), 0.95),
     ),
 )
 RARE = (1e-5, 1e-8)
@@ -56,12 +62,14 @@ RARE = (1e-5, 1e-8)
 def experiments() -> Iterator[Verdict]:
     """Compare, then tune for limits that cannot be counted."""
     for name, workload, servers, policy in KNOWN:
-        exact = evaluate(workload, servers, policy, method="chain").blocking
+        exact = evaluate(Scenario(workload, servers), policy, method="chain").blocking
         what = f"{name}, exact {exact.value:.3g}"
         yield from _against(what, _descents(workload, servers, policy, DESCENTS), exact)
-    workload = Workload.single(SUBLINEAR, 0.8, 4000)
+    workload = Scenario.single(SUBLINEAR, 0.8, 4000).workload
     policy = PricePolicy.exponential(1.19, 57.85)
-    counted = simulate(workload, 4000, policy, jobs=20_000_000, replications=64, seed=1).blocking
+    counted = simulate(
+        Scenario(workload, 4000), policy, jobs=20_000_000, replications=64, seed=1
+    ).blocking
     found = _descents(workload, 4000, policy, ON_MANY_SERVERS)
     yield from _against(f"five widths, n = 4000, counted {counted}", found, counted)
     for limit in RARE:
@@ -79,7 +87,9 @@ def experiments() -> Iterator[Verdict]:
 
 def _descents(workload: Workload, servers: int, policy: Policy, number: int) -> Floats:
     seeds = range(100, 100 + number)
-    return np.array([rare_blocking(workload, servers, policy, seed=seed) for seed in seeds], float)
+    return np.array(
+        [rare_blocking(Scenario(workload, servers), policy, seed=seed) for seed in seeds], float
+    )
 
 
 def _against(name: str, found: Floats, known: Estimate) -> Iterator[Verdict]:

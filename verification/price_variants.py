@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moldable import JobClass, Policy, PricePolicy, SpeedUp, Workload, stationary_law
+from moldable import JobClass, Policy, PricePolicy, Scenario, SpeedUp, Workload, stationary_law
 from moldable.optimal.optimal_control import optimal_control
 from verification.named_curves import LINEAR, SUBLINEAR
 from verification.price_mixes import mixed
@@ -28,7 +28,7 @@ TWO_CLASSES, SERVERS = (
     ),
     16,
 )
-CONCAVE, CONCAVE_SERVERS = Workload.single(SUBLINEAR, 0.8, 20), 20
+CONCAVE, CONCAVE_SERVERS = Scenario.single(SUBLINEAR, 0.8, 20).workload, 20
 # Flat curves with large jobs beside steep ones with small jobs.
 UNEQUAL, UNEQUAL_SERVERS = mixed({"flat": (SUBLINEAR, 1.0), "steep": (LINEAR, 0.5)}, 16, 0.7), 16
 WIDE, CLOSER, EACH = 250, (0.6, 0.3, 0.15, 0.08), 60
@@ -135,7 +135,7 @@ def least(
 
     def measure(at: np.ndarray) -> None:
         numbers = tuple(at.tolist())
-        found = stationary_law(workload, servers, build(numbers)).performance()
+        found = stationary_law(Scenario(workload, servers), build(numbers)).performance()
         blocking, time = found.blocking.value, found.mean_execution_time.value
         known[numbers] = (1.0 - blocking) * time + price * blocking * unit
 
@@ -159,7 +159,7 @@ def experiments() -> Iterator[Verdict]:
         gain = _gain("a charge for packing", CONCAVE, CONCAVE_SERVERS, packing, price)
         yield Verdict(f"price {price:g}: gain of packing", gain, 0.02)
     for price in BLOCKED_JOB_PRICES:
-        time = optimal_control(UNEQUAL, UNEQUAL_SERVERS, price).mean_execution_time
+        time = optimal_control(Scenario(UNEQUAL, UNEQUAL_SERVERS), price).mean_execution_time
         for what, rate in (("a level", 0.0), ("one felt through time", 1.0 / time)):
             gain = _gain(what, UNEQUAL, UNEQUAL_SERVERS, with_level(rate), price)
             yield Verdict(f"price {price:g}: gain of {what}", gain, 0.02)
@@ -173,7 +173,7 @@ def _gain(
         least(workload, servers, family, more, price)
         for family, more in ((one_price, 0), (build, 1))
     )
-    best = optimal_control(workload, servers, price).cost
+    best = optimal_control(Scenario(workload, servers), price).cost
     print(
         f"  price {price:g}: above the optimum, one price {100 * (plain / best - 1):.2f} %, "
         f"{what} {100 * (varied / best - 1):.2f} %"

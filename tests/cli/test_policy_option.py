@@ -12,15 +12,15 @@ from moldable import (
     Greedy,
     PricePolicy,
     Rigid,
+    Scenario,
     SpeedUp,
     Thresholds,
-    Workload,
     untuned_price,
 )
 from moldable.cli.policy import read_policy
 from moldable.errors import MoldableError
 
-WORKLOAD = Workload.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
+SCENARIO = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
 SYSTEM = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "40")
 QUICK = ("--jobs", "1e4", "--seed", "1")
 
@@ -36,19 +36,19 @@ QUICK = ("--jobs", "1e4", "--seed", "1")
         ("price:1,8", PricePolicy.exponential(1, 8)),
         ("price:1,8,2", PricePolicy.long_tailed(1, 8, 2)),
         ("price:-0.5, 2e1", PricePolicy.exponential(-0.5, 20)),
-        ("price", untuned_price(WORKLOAD, 40)),
+        ("price", untuned_price(SCENARIO.workload, 40)),
     ],
 )
 def test_names_are_read(text, expected):
-    assert read_policy(text, WORKLOAD, 40) == expected
+    assert read_policy(text, SCENARIO.workload, 40) == expected
 
 
 def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
-    assert read_policy("greedy-p:0.9", WORKLOAD, 40).name == "greedy(p*) for load 0.9"
-    assert isinstance(read_policy("rigid", WORKLOAD, 40), Rigid)
+    assert read_policy("greedy-p:0.9", SCENARIO.workload, 40).name == "greedy(p*) for load 0.9"
+    assert isinstance(read_policy("rigid", SCENARIO.workload, 40), Rigid)
     path = tmp_path / "table.JSON"
     path.write_text('{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}')
-    assert isinstance(read_policy(str(path), WORKLOAD, 40), Thresholds)
+    assert isinstance(read_policy(str(path), SCENARIO.workload, 40), Thresholds)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
 )
 def test_bad_names_are_explained(text, message):
     with pytest.raises(MoldableError, match=message):
-        read_policy(text, WORKLOAD, 40)
+        read_policy(text, SCENARIO.workload, 40)
 
 
 def test_a_file_that_does_not_suit_the_workload_is_named(tmp_path):
@@ -86,7 +86,7 @@ def test_a_file_that_does_not_suit_the_workload_is_named(tmp_path):
     with pytest.raises(
         MoldableError, match=r"others\.json: thresholds names class 'others', which"
     ):
-        read_policy(str(path), WORKLOAD, 40)
+        read_policy(str(path), SCENARIO.workload, 40)
 
 
 def test_simulate_takes_them(run, tmp_path):

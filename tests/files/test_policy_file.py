@@ -14,9 +14,9 @@ from moldable import (
     Policy,
     PricePolicy,
     Rigid,
+    Scenario,
     SpeedUp,
     Thresholds,
-    Workload,
     greedy_p,
     read_policy_file,
     write_policy_file,
@@ -24,8 +24,8 @@ from moldable import (
 from moldable.errors import InputError, PolicyError
 from moldable.files.policy_file import to_json
 
-WORKLOAD = Workload.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
-RIGID = Workload.single(SpeedUp({3: 2.5}), 0.5, 40)
+SCENARIO = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
+RIGID = Scenario.single(SpeedUp({3: 2.5}), 0.5, 40)
 
 
 @pytest.fixture
@@ -41,19 +41,19 @@ def read(tmp_path):
 @pytest.mark.parametrize(
     ("policy", "workload"),
     [
-        (Greedy(), WORKLOAD),
-        (greedy_p(WORKLOAD, 40, 0.9), WORKLOAD),
-        (GreedyP({"jobs": {np.int64(3): np.float64(0.1), 4: 0.9}}), WORKLOAD),
-        (FixedWidth(3), WORKLOAD),
-        (FixedWidth(3, strict=True), WORKLOAD),
-        (Rigid(), RIGID),
-        (Rigid({"jobs": 4}), WORKLOAD),
-        (Thresholds({"jobs": {1: 1, 4: 2, 10: 3}}), WORKLOAD),
-        (PricePolicy.exponential(np.float64(1.0), np.int64(4)), WORKLOAD),
-        (PricePolicy.exponential(0.1, 4, "present"), WORKLOAD),
-        (PricePolicy.long_tailed(1, np.float64(4), 2), WORKLOAD),
-        (PricePolicy.power_law(2, 0.5), WORKLOAD),
-        (PricePolicy.from_prices(np.array([2.0, 0.1])), WORKLOAD),
+        (Greedy(), SCENARIO.workload),
+        (greedy_p(SCENARIO, 0.9), SCENARIO.workload),
+        (GreedyP({"jobs": {np.int64(3): np.float64(0.1), 4: 0.9}}), SCENARIO.workload),
+        (FixedWidth(3), SCENARIO.workload),
+        (FixedWidth(3, strict=True), SCENARIO.workload),
+        (Rigid(), RIGID.workload),
+        (Rigid({"jobs": 4}), SCENARIO.workload),
+        (Thresholds({"jobs": {1: 1, 4: 2, 10: 3}}), SCENARIO.workload),
+        (PricePolicy.exponential(np.float64(1.0), np.int64(4)), SCENARIO.workload),
+        (PricePolicy.exponential(0.1, 4, "present"), SCENARIO.workload),
+        (PricePolicy.long_tailed(1, np.float64(4), 2), SCENARIO.workload),
+        (PricePolicy.power_law(2, 0.5), SCENARIO.workload),
+        (PricePolicy.from_prices(np.array([2.0, 0.1])), SCENARIO.workload),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

@@ -15,6 +15,7 @@ from moldable import (
     Greedy,
     JobClass,
     PricePolicy,
+    Scenario,
     SpeedUp,
     Workload,
     erlang_b,
@@ -30,8 +31,8 @@ from naive.price import cheapest
 from strategies import curves, job_classes
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-WORKLOAD = Workload.single(PAPER, 0.8, 40)
-(JOBS,) = WORKLOAD.classes
+SCENARIO = Scenario.single(PAPER, 0.8, 40)
+(JOBS,) = SCENARIO.workload.classes
 
 forms = st.sampled_from(FORMS)
 exponentials = st.builds(PricePolicy.exponential, st.floats(-4.0, 8.0), st.floats(0.3, 40.0), forms)
@@ -150,7 +151,7 @@ def test_one_constant_price_divides_a_cluster_among_classes_as_the_optimum_does(
     # Server-time at each class's most efficient width is the least that all need.
     least = sum(c.offered * float(np.min(c.speedup.widths / c.speedup.speedups)) for c in classes)
     servers = math.ceil(least / load) + max(int(c.speedup.widths[-1]) for c in classes)
-    division = reserve(Workload(classes), servers)
+    division = reserve(Scenario(Workload(classes), servers))
     policy = PricePolicy.constant(division.shadow_price, form)
     for part in division.classes:
         assert set(part.support) <= set(policy.minimisers(part.job_class, 10_000))
@@ -161,22 +162,22 @@ def test_one_constant_price_divides_a_cluster_among_classes_as_the_optimum_does(
 def test_one_width_is_erlangs_loss_system_whatever_the_price(policy, width, slots, load):
     servers = width * slots
     job_class = JobClass("jobs", slots * load, SpeedUp({width: 1.0}))
-    law = stationary_law(Workload((job_class,)), servers, policy, method="chain")
+    law = stationary_law(Scenario(Workload((job_class,)), servers), policy, method="chain")
     blocking = law.performance().blocking.value
     assert blocking == pytest.approx(erlang_b(slots, slots * load), rel=1e-9)
 
 
 @given(st.integers(1, 12), st.floats(-4.0, 8.0), st.floats(0.3, 40.0))
 def test_on_a_linear_curve_the_present_form_is_greedy(d, q0, ell):
-    workload = Workload.single(SpeedUp.linear(d), 0.8, 30)
+    scenario = Scenario.single(SpeedUp.linear(d), 0.8, 30)
     policy = PricePolicy.exponential(q0, ell, "present")
-    one, two = (each.tabulate(workload, (30,)).rows[0] for each in (policy, Greedy()))
+    one, two = (each.tabulate(scenario.workload, (30,)).rows[0] for each in (policy, Greedy()))
     assert np.array_equal(one, two)
 
 
 def test_on_a_linear_curve_the_stepwise_form_keeps_servers_back():
-    workload = Workload.single(SpeedUp.linear(5), 0.8, 30)
-    assert PricePolicy.exponential(1.63, 2.74).describe(workload, 30) == (
+    scenario = Scenario.single(SpeedUp.linear(5), 0.8, 30)
+    assert PricePolicy.exponential(1.63, 2.74).describe(scenario.workload, 30) == (
         "1 server from 1 idle, 2 from 3, 3 from 6, 4 from 9, 5 from 11"
     )
 
@@ -192,8 +193,8 @@ def test_on_a_linear_curve_the_stepwise_form_keeps_servers_back():
     ids=lambda policy: policy.name,
 )
 def test_export_import_and_evaluation_agree(policy, tmp_path):
-    workload = Workload.single(PAPER, 0.8, 20)
-    written = policy.thresholds(workload, 20)
+    scenario = Scenario.single(PAPER, 0.8, 20)
+    written = policy.thresholds(scenario.workload, 20)
     answers = set()
     for number, each in enumerate((policy, written)):
         path = tmp_path / f"{number}.json"
@@ -201,9 +202,10 @@ def test_export_import_and_evaluation_agree(policy, tmp_path):
         again = read_policy_file(path)
         for one in (each, again):
             assert np.array_equal(
-                one.tabulate(workload, (20,)).rows[0], policy.tabulate(workload, (20,)).rows[0]
+                one.tabulate(scenario.workload, (20,)).rows[0],
+                policy.tabulate(scenario.workload, (20,)).rows[0],
             )
-            performance = stationary_law(workload, 20, one).performance()
+            performance = stationary_law(scenario, one).performance()
             answers.add((performance.blocking.value, performance.mean_execution_time.value))
     assert read_policy_file(tmp_path / "0.json") == policy
     assert len(answers) == 1
@@ -248,15 +250,15 @@ def test_a_class_that_counts_more_pays_as_if_servers_were_cheaper():
 
 
 def test_large_tables_are_quick():
-    workload = Workload.single(SpeedUp.amdahl(0.999, 1024), 0.3, 20_000)
+    scenario = Scenario.single(SpeedUp.amdahl(0.999, 1024), 0.3, 20_000)
     policy = PricePolicy.exponential(3, 5_000)
     begun = time.perf_counter()
-    (rows,) = policy.tabulate(workload, (20_000,)).rows
+    (rows,) = policy.tabulate(scenario.workload, (20_000,)).rows
     assert time.perf_counter() - begun < 20  # a second where nothing else runs
     assert rows.shape[1] == 1024
     assert 15_000 < len(rows) <= 20_001
     for idle in (1, 900, 5_000, len(rows) - 1):
-        (width,) = policy.decide(workload.classes[0], idle)
+        (width,) = policy.decide(scenario.workload.classes[0], idle)
         assert rows[idle].argmax() == width - 1
 
 
@@ -299,6 +301,6 @@ def test_what_is_no_price_is_refused(build, message):
 
 
 def test_servers_that_are_no_whole_number_are_refused():
-    workload = Workload.single(SpeedUp([1, 1.8]), 0.8, 10)
+    scenario = Scenario.single(SpeedUp([1, 1.8]), 0.8, 10)
     with pytest.raises(PolicyError, match="not a whole number"):
-        PricePolicy.exponential(1.0, 2.0).describe(workload, 1.5)
+        PricePolicy.exponential(1.0, 2.0).describe(scenario.workload, 1.5)

@@ -9,6 +9,7 @@ import pytest
 from moldable import (
     JobClass,
     MoldableError,
+    Scenario,
     SpeedUp,
     Workload,
     evaluate,
@@ -20,7 +21,7 @@ SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 
 
 def numbers(curve, load, servers, price=8.0):
-    policy = untuned_price(Workload.single(curve, load, servers), servers, price)
+    policy = untuned_price(Scenario.single(curve, load, servers).workload, servers, price)
     return policy.price.q0, policy.price.ell
 
 
@@ -30,11 +31,11 @@ def numbers(curve, load, servers, price=8.0):
     "curve", [SUB_LINEAR, SpeedUp.linear(3), SpeedUp([1, 1.699, 2.345, 2.797])]
 )
 def test_it_costs_a_few_per_cent_more_than_the_best_of_all_policies(curve, load, price):
-    workload = Workload.single(curve, load, 20)
-    found = evaluate(workload, 20, untuned_price(workload, 20, price), method="chain")
+    scenario = Scenario.single(curve, load, 20)
+    found = evaluate(scenario, untuned_price(scenario.workload, 20, price), method="chain")
     blocking = found.blocking.value
     cost = (1 - blocking) * found.mean_execution_time.value + price * blocking
-    least = optimal_control(workload, 20, price, tolerance=1e-4).cost
+    least = optimal_control(scenario, price, tolerance=1e-4).cost
     assert least * (1 - 1e-4) <= cost <= 1.05 * least
 
 
@@ -77,7 +78,7 @@ def test_one_width_and_several_classes_are_served():
 @pytest.mark.parametrize("price", [0.0, -1.0, float("nan"), float("inf")])
 def test_impossible_prices_are_refused(price):
     with pytest.raises(MoldableError, match="blocked job price"):
-        untuned_price(Workload.single(SUB_LINEAR, 0.8, 20), 20, price)
+        untuned_price(Scenario.single(SUB_LINEAR, 0.8, 20).workload, 20, price)
 
 
 def test_classes_that_own_their_servers_have_no_common_price():

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from moldable import SpeedUp, Workload, tradeoff
+from moldable import Scenario, SpeedUp, tradeoff
 from moldable import families as trade_offs
 from moldable.cli.output import console
 from moldable.reporting.tradeoff_chart import ROWS, WIDEST, show_tradeoff_chart
@@ -73,7 +73,7 @@ def test_axes_carry_numbers_that_are_short_and_right(lines, families):
 def test_the_true_optimum_is_a_curve_where_it_is_known(lines, families):
     assert not any("·" in line for line in lines(families))
     assert "true optimum" not in lines(families)[-1]
-    best = tradeoff(Workload.single(SpeedUp([1.0, 1.8, 2.5]), 0.8, 8), 8, (1.0, 4.0, 32.0))
+    best = tradeoff(Scenario.single(SpeedUp([1.0, 1.8, 2.5]), 0.8, 8), (1.0, 4.0, 32.0))
     picture = lines(dataclasses.replace(families, optimum=best))
     assert "· true optimum" in picture[-1]
     columns = {x for _, x in places(picture, "·")}
@@ -101,8 +101,8 @@ def test_a_load_that_cannot_be_carried_has_no_star(lines, families):
 
 def test_times_that_differ_by_rounding_are_drawn_on_one_line(lines):
     """With one width all times are alike, and the bound on the best lies a hair below."""
-    workload = Workload.single(SpeedUp([1.0]), 0.8, 8)
-    alike = trade_offs(workload, 8, (2.0, 8.0), seed=1)
+    scenario = Scenario.single(SpeedUp([1.0]), 0.8, 8)
+    alike = trade_offs(scenario.workload, 8, (2.0, 8.0), seed=1)
     picture = lines(alike)
     assert [line.split()[0] for line in picture if "┤" in line] == ["1", "0.5", "0"]
     low, high = tradeoff_figure(alike).axes[0].get_ylim()

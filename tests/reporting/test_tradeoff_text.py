@@ -6,20 +6,20 @@ import dataclasses
 
 import pytest
 
-from moldable import SpeedUp, Workload, tradeoff
+from moldable import Scenario, SpeedUp, tradeoff
 from moldable.reporting.tradeoff_text import show_tradeoff
 from moldable.system.performance import Estimate
 from moldable.tuning.families import Chosen, Families
 from reporting.answers import performing
 
-SYSTEM = (Workload.single(SpeedUp([1.0, 1.8]), 0.8, 4), 4)
+SYSTEM = (Scenario.single(SpeedUp([1.0, 1.8]), 0.8, 4).workload, 4)
 PRICES = (2.0, 16.0)
 
 
 @pytest.fixture(scope="module")
 def families():
     return Families(
-        optimum=tradeoff(*SYSTEM, PRICES),
+        optimum=tradeoff(Scenario(*SYSTEM), PRICES),
         why_no_optimum="",
         price_policy=(
             Chosen(2.0, (-0.54321, 3.14159), performing(Estimate.exact(0.2), 0.5)),

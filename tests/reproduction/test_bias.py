@@ -12,8 +12,8 @@ from moldable import (
     Exponential,
     MixedErlang,
     Pareto,
+    Scenario,
     SpeedUp,
-    Workload,
     erlang_b,
     evaluate,
     greedy_p,
@@ -27,10 +27,10 @@ NEVER_SHORT = Response(np.array([0.0, 1.0]), np.zeros(2), np.ones((2, 1)), (5,))
 
 
 def response(curve: SpeedUp, load: float, servers: int) -> Response:
-    policy = greedy_p(Workload.single(curve, load, servers), servers)
+    policy = greedy_p(Scenario.single(curve, load, servers))
     points = []
     for deficit in DEFICITS:
-        answer = evaluate(Workload.single(curve, load * (1 - deficit), servers), servers, policy)
+        answer = evaluate(Scenario.single(curve, load * (1 - deficit), servers), policy)
         shares = {str(width): share for width, share in answer.width_shares.items()}
         points.append(
             {"deficit": deficit, "blocking": answer.blocking.value, "width_shares": shares}
@@ -79,14 +79,13 @@ def test_blocking_is_the_time_average_of_erlangs_formula_under_the_load_so_far()
 def test_short_runs_by_the_papers_method_show_the_predicted_bias(setting, law):
     """Within 4 standard errors and a tenth of the bias, which the approximation may be off."""
     servers, arrivals, runs = 100, 20_000, 100
-    exact = evaluate(setting.workload(servers), servers)
+    exact = evaluate(setting.scenario(servers))
     horizon = arrivals / (servers * setting.load(servers))
     known = response(CURVES[setting.curve], setting.load(servers), servers)
     bias = predict(known, CURVES[setting.curve], law, horizon)
     answers = Effort(7).runs(
         runs,
-        setting.workload(servers, law),
-        servers,
+        setting.scenario(servers, law),
         setting.policy(servers),
         jobs=arrivals,
         start="empty",

@@ -25,7 +25,7 @@ def test_summaries_are_those_of_the_exact_law():
     _, results = tiny("collapse")
     (part,) = collapse.FROM_THREE.along(results)
     setting, n = collapse.FROM_THREE.setting, part["servers"]
-    theory = stationary_law(setting.workload(n), n).theory
+    theory = stationary_law(setting.scenario(n)).theory
     several = sum(part["narrow_jobs"][2:])
     assert part["distance"] == pytest.approx(theory.distance)
     assert several == pytest.approx(theory.several_narrow_jobs)

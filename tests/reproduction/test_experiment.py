@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 import reproduction.experiment as experiment_module
-from moldable import SpeedUp, Workload, greedy_p, simulate
+from moldable import Scenario, SpeedUp, greedy_p, simulate
 from reproduction.experiment import Effort
 from reproduction.run import cell_seed
 
-WORKLOAD = Workload.single(SpeedUp.linear(5), 0.8, 20)
+SCENARIO = Scenario.single(SpeedUp.linear(5), 0.8, 20)
 
 
 def test_seeds_are_fixed_by_the_cell_and_differ_within_it():
@@ -24,7 +24,7 @@ def test_seeds_are_fixed_by_the_cell_and_differ_within_it():
 
 def test_single_runs_do_not_depend_on_threads():
     def blocking(effort: Effort) -> list[float]:
-        answers = effort.runs(4, WORKLOAD, 20, None, jobs=1000, warmup=0.0)
+        answers = effort.runs(4, SCENARIO, None, jobs=1000, warmup=0.0)
         return [answer.blocking.value for answer in answers]
 
     alone = Effort(3, threads=1)
@@ -40,23 +40,23 @@ def test_an_evaluation_that_simulates_is_seeded_too(monkeypatch):
         return simulate(*arguments, jobs=100, replications=2, warmup=0.0, **options)
 
     monkeypatch.setattr(experiment_module, "evaluate", simulated)
-    policy = greedy_p(WORKLOAD, 20)
-    seeds = [Effort(seed).evaluate(WORKLOAD, 20, policy).seed for seed in (3, 3, 4)]
+    policy = greedy_p(SCENARIO)
+    seeds = [Effort(seed).evaluate(SCENARIO, policy).seed for seed in (3, 3, 4)]
     assert seeds[0] == seeds[1] != seeds[2]
 
 
 def test_progress_is_told_in_fractions_of_the_cell():
     told: list[float] = []
     effort = Effort(3, threads=1, progress=told.append)
-    effort.runs(4, WORKLOAD, 20, None, jobs=100, warmup=0.0)
+    effort.runs(4, SCENARIO, None, jobs=100, warmup=0.0)
     assert told == [0.25, 0.5, 0.75, 1.0]
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda effort: effort.simulate(WORKLOAD, 20, jobs=100, replications=2, warmup=0.0),
-        lambda effort: effort.runs(2, WORKLOAD, 20, None, jobs=100, warmup=0.0),
+        lambda effort: effort.simulate(SCENARIO, jobs=100, replications=2, warmup=0.0),
+        lambda effort: effort.runs(2, SCENARIO, None, jobs=100, warmup=0.0),
     ],
     ids=["simulate", "runs"],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import SpeedUp, Workload, optimum, stationary_law
+from moldable import Scenario, SpeedUp, optimum, stationary_law
 from reproduction.paths import sampled_path
 
 SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
@@ -20,7 +20,7 @@ def path(load, length=2000.0, seed=1):
 
 def z_scores(counts, load):
     """By how many standard errors the mean jobs of each width are off the exact ones."""
-    exact = stationary_law(Workload.single(SUB_LINEAR, load, SERVERS), SERVERS).performance()
+    exact = stationary_law(Scenario.single(SUB_LINEAR, load, SERVERS)).performance()
     mean = np.array([exact.mean_jobs[width] * SERVERS for width in (1, 2, 3, 4)])
     batches = counts[:, :4].reshape(40, -1, 4).mean(axis=1)
     return (batches.mean(axis=0) - mean) / (batches.std(axis=0, ddof=1) / np.sqrt(len(batches)))

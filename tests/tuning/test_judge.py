@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import Deterministic, JobClass, PricePolicy, SpeedUp, Workload, evaluate, greedy_p
+from moldable import (
+    Deterministic,
+    JobClass,
+    PricePolicy,
+    Scenario,
+    SpeedUp,
+    Workload,
+    evaluate,
+    greedy_p,
+)
 from moldable.tuning.judge import WASTE, Judge
 from moldable.tuning.knob import Knob
 from moldable.tuning.static_family import StaticFamily
@@ -13,15 +22,15 @@ from moldable.tuning.trials import Trials
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SERVERS = 16
-SMALL = Workload.single(CURVE, 0.8, SERVERS)
+SMALL = Scenario.single(CURVE, 0.8, SERVERS)
 
 
-def judge(target, servers=SERVERS, workload=SMALL):
+def judge(target, servers=SERVERS, workload=SMALL.workload):
     return Judge(Trials(workload, servers, 1, 1), target, 0.05)
 
 
 def design(load):
-    return Knob(load, lambda value: greedy_p(SMALL, SERVERS, min(value, 0.999)), 0.01)
+    return Knob(load, lambda value: greedy_p(SMALL, min(value, 0.999)), 0.01)
 
 
 @pytest.mark.parametrize("start", [0.7, 0.8, 0.95])
@@ -29,9 +38,7 @@ def test_a_limit_on_blocking_is_kept_and_used_from_either_side(start):
     knob, answer, sure = judge(Target.of(0.2, None, None, 1.0)).settle([design(start)])
     assert sure
     assert (1 - WASTE) * 0.2 <= answer.blocking.value <= 0.2
-    assert (
-        answer.blocking == evaluate(SMALL, SERVERS, greedy_p(SMALL, SERVERS, knob.value)).blocking
-    )
+    assert answer.blocking == evaluate(SMALL, greedy_p(SMALL, knob.value)).blocking
 
 
 def test_a_limit_on_time_is_kept_and_used():
@@ -46,7 +53,7 @@ def test_without_a_limit_the_best_finalist_wins():
     knob, answer, sure = judge(target).settle(knobs)
     costs = []
     for each in knobs:
-        found = evaluate(SMALL, SERVERS, each.policy)
+        found = evaluate(SMALL, each.policy)
         costs.append(target.cost(found.blocking.value, found.mean_execution_time.value))
     assert target.cost(answer.blocking.value, answer.mean_execution_time.value) == min(costs)
     assert knob is knobs[costs.index(min(costs))]
@@ -62,22 +69,22 @@ def test_what_cannot_be_kept_is_not_called_sure():
 
 def test_the_best_design_load_is_the_least_that_keeps_the_limit():
     target = Target.of(0.15, None, None, 1.0)
-    found = StaticFamily(Trials(SMALL, SERVERS, 1, 1)).best(judge(target))
+    found = StaticFamily(Trials(SMALL.workload, SERVERS, 1, 1)).best(judge(target))
     assert found.performance.blocking.value <= 0.15
-    less = evaluate(SMALL, SERVERS, greedy_p(SMALL, SERVERS, found.design_load - 0.01))
+    less = evaluate(SMALL, greedy_p(SMALL, found.design_load - 0.01))
     assert less.blocking.value > 0.15
 
 
 def test_a_limit_below_all_design_loads_has_none():
-    family = StaticFamily(Trials(SMALL, SERVERS, 1, 1))
+    family = StaticFamily(Trials(SMALL.workload, SERVERS, 1, 1))
     assert family.best(judge(Target.of(1e-3, None, None, 1.0))) is None
 
 
 def test_simulated_answers_count_enough_for_a_rare_limit():
     servers = 400
-    workload = Workload.single(CURVE, 0.7, servers)
+    scenario = Scenario.single(CURVE, 0.7, servers)
     target = Target.of(2e-4, None, None, 1.0)
-    answer = judge(target, servers, workload).evaluate(PricePolicy.exponential(1.5, 15.0))
+    answer = judge(target, servers, scenario.workload).evaluate(PricePolicy.exponential(1.5, 15.0))
     assert answer.method == "simulate"
     assert answer.blocking.half_width < 0.25 * 2e-4
 
@@ -97,22 +104,22 @@ def test_what_counting_refutes_is_moved_even_where_it_could_not_certify(monkeypa
 
 
 def test_far_beyond_capacity_the_best_design_load_is_found():
-    workload = Workload.single(SpeedUp([1, 1.8]), 3.0, 10)
+    scenario = Scenario.single(SpeedUp([1, 1.8]), 3.0, 10)
     target = Target.of(None, 1.0, None, 1.0)
-    own = judge(target, 10, workload)
+    own = judge(target, 10, scenario.workload)
     found = StaticFamily(own.trials).best(own)
-    loads = [greedy_p(workload, 10, load) for load in (0.5, 0.6, 0.8, 0.99)]
-    costs = [target.merit_of(evaluate(workload, 10, policy)) for policy in loads]
+    loads = [greedy_p(scenario, load) for load in (0.5, 0.6, 0.8, 0.99)]
+    costs = [target.merit_of(evaluate(scenario, policy)) for policy in loads]
     assert target.merit_of(found.performance) <= min(costs) * (1 + 1e-9)
 
 
 def test_a_load_beyond_the_first_that_keeps_the_limit_may_be_faster():
     """On few servers the mean time is not monotone in the design load."""
-    workload = Workload.single(CURVE, 0.6, 12)
-    own = judge(Target.of(0.2, None, None, 1.0), 12, workload)
+    scenario = Scenario.single(CURVE, 0.6, 12)
+    own = judge(Target.of(0.2, None, None, 1.0), 12, scenario.workload)
     found = StaticFamily(own.trials).best(own).performance
-    loads = (greedy_p(workload, 12, load) for load in (0.777, 0.8, 0.829, 0.85))
-    answers = [evaluate(workload, 12, policy) for policy in loads]
+    loads = (greedy_p(scenario, load) for load in (0.777, 0.8, 0.829, 0.85))
+    answers = [evaluate(scenario, policy) for policy in loads]
     times = [a.mean_execution_time.value for a in answers if a.blocking.value <= 0.2]
     assert found.blocking.value <= 0.2
     assert found.mean_execution_time.value <= min(times) * 1.001

@@ -6,11 +6,11 @@ import functools
 
 import numpy as np
 
-from moldable import PricePolicy, SpeedUp, Workload, stationary_law, tune
+from moldable import PricePolicy, Scenario, SpeedUp, stationary_law, tune
 from moldable.tuning.trials import Trials
 
 SERVERS = 40
-WORKLOAD = Workload.single(SpeedUp([1, 1.8, 2.5]), 0.3, SERVERS)
+SCENARIO = Scenario.single(SpeedUp([1, 1.8, 2.5]), 0.3, SERVERS)
 
 
 @functools.cache
@@ -20,26 +20,24 @@ def every_price():
     for ell in np.geomspace(1.0, 12.0, 12):
         for q0 in np.linspace(-1.0, 9.0, 41):
             policy = PricePolicy.exponential(q0, ell)
-            tables.setdefault(policy.describe(WORKLOAD, SERVERS), policy)
-    answers = [
-        stationary_law(WORKLOAD, SERVERS, policy).performance() for policy in tables.values()
-    ]
+            tables.setdefault(policy.describe(SCENARIO.workload, SERVERS), policy)
+    answers = [stationary_law(SCENARIO, policy).performance() for policy in tables.values()]
     return [(a.blocking.value, a.mean_execution_time.value) for a in answers]
 
 
 def test_trials_cannot_see_what_is_asked_here():
-    assert not Trials(WORKLOAD, SERVERS, 1, 1).exact
+    assert not Trials(SCENARIO.workload, SERVERS, 1, 1).exact
 
 
 def test_a_rare_limit_is_kept_by_nearly_the_fastest_price():
-    tuned = tune(WORKLOAD, SERVERS, max_blocking=1e-9, seed=1)
+    tuned = tune(SCENARIO.workload, SERVERS, max_blocking=1e-9, seed=1)
     fastest = min(time for blocking, time in every_price() if blocking <= 1e-9)
     assert tuned.performance.blocking.value <= 1e-9
     assert tuned.performance.mean_execution_time.value <= 1.01 * fastest
 
 
 def test_a_limit_on_time_with_rare_blocking_is_kept_by_nearly_the_rarest():
-    tuned = tune(WORKLOAD, SERVERS, max_time=0.45, seed=1)
+    tuned = tune(SCENARIO.workload, SERVERS, max_time=0.45, seed=1)
     rarest = min(blocking for blocking, time in every_price() if time <= 0.45)
     assert rarest < 1e-5
     assert tuned.performance.mean_execution_time.value <= 0.45

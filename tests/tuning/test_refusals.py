@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import Hyperexponential, JobClass, MoldableError, SpeedUp, Workload, tune
+from moldable import Hyperexponential, JobClass, MoldableError, Scenario, SpeedUp, Workload, tune
 from moldable.tuning import refusals
 from moldable.tuning.yardstick import least_possible_blocking
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-SMALL = Workload.single(CURVE, 0.8, 16)
+SMALL = Scenario.single(CURVE, 0.8, 16)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ SMALL = Workload.single(CURVE, 0.8, 16)
 )
 def test_targets_that_are_none_or_out_of_reach_are_refused(target, message):
     with pytest.raises(MoldableError, match=message):
-        tune(SMALL, 16, **{"seed": 1, **target})
+        tune(SMALL.workload, 16, **{"seed": 1, **target})
 
 
 @pytest.mark.parametrize("least", [0.103514, 0.3, 1.0, 9.9999, 3.2e-9, 123456.0])
@@ -39,22 +39,22 @@ def test_a_least_value_is_told_so_that_it_can_be_asked_for(least):
 
 
 def test_a_limit_out_of_the_family_s_reach_is_told_with_what_others_reach():
-    workload = Workload.single(SpeedUp([1, 1.8, 2.5]), 0.8, 10)
+    scenario = Scenario.single(SpeedUp([1, 1.8, 2.5]), 0.8, 10)
     with pytest.raises(MoldableError, match=r"not reached in this family; .* go down to 0\.45"):
-        tune(workload, 10, max_time=0.46, seed=1)
+        tune(scenario.workload, 10, max_time=0.46, seed=1)
 
 
 def test_a_limit_that_no_policy_keeps_is_told_as_such_where_a_longer_programme_shows_it():
-    workload = Workload.single(CURVE, 0.8, 40)
+    scenario = Scenario.single(CURVE, 0.8, 40)
     with pytest.raises(MoldableError, match="least blocking of any policy on 40 servers is"):
-        tune(workload, 40, max_blocking=0.02, seed=1)
+        tune(scenario.workload, 40, max_blocking=0.02, seed=1)
 
 
 def test_a_rare_limit_that_no_price_reaches_is_told_with_the_least_found(monkeypatch):
     monkeypatch.setattr(refusals, "MOST_STATES", 10)
-    workload = Workload.single(CURVE, 0.9, 100)
+    scenario = Scenario.single(CURVE, 0.9, 100)
     with pytest.raises(MoldableError, match="the least blocking found is"):
-        tune(workload, 100, max_blocking=1e-7, seed=1)
+        tune(scenario.workload, 100, max_blocking=1e-7, seed=1)
 
 
 def test_reserved_classes_have_no_common_price():
@@ -67,14 +67,14 @@ def test_only_the_family_is_spoken_of_where_the_programme_does_not_fit(monkeypat
     monkeypatch.setattr(refusals, "AT_ONCE", 10)
     monkeypatch.setattr(refusals, "MOST_STATES", 10)
     with pytest.raises(MoldableError, match="not reached in this family") as refusal:
-        tune(SMALL, 16, max_blocking=0.001, seed=1)
+        tune(SMALL.workload, 16, max_blocking=0.001, seed=1)
     assert "any policy" not in str(refusal.value)
     assert "policies outside it" not in str(refusal.value)
 
 
 def test_a_load_that_no_programme_can_hold_is_refused_without_its_words():
     with pytest.raises(MoldableError, match=r"5e\+20 arrivals.* lower the load") as refusal:
-        tune(Workload.single(SpeedUp([1, 1.5]), 1e20, 5), 5, max_blocking=0.5, seed=1)
+        tune(Scenario.single(SpeedUp([1, 1.5]), 1e20, 5).workload, 5, max_blocking=0.5, seed=1)
     assert "tolerance" not in str(refusal.value)
 
 
@@ -84,20 +84,22 @@ def test_less_time_than_the_fastest_width_takes_is_refused_before_any_search():
     with pytest.raises(
         MoldableError, match=r"max_time=0.29 .* even on the fastest .* 0.2942 .* allow"
     ):
-        tune(Workload.single(CURVE, 0.8, 200), 200, max_time=0.29, progress=said.append)
+        tune(Scenario.single(CURVE, 0.8, 200).workload, 200, max_time=0.29, progress=said.append)
     assert len(said) == 1
 
 
 def test_widths_that_do_not_fit_make_nothing_faster(monkeypatch):
     monkeypatch.setattr(refusals, "AT_ONCE", 1)
     with pytest.raises(MoldableError, match=r"take 0\.4 on average"):
-        tune(Workload.single(CURVE, 0.5, 3), 3, max_time=0.35, seed=1)
+        tune(Scenario.single(CURVE, 0.5, 3).workload, 3, max_time=0.35, seed=1)
 
 
 def test_the_least_blocking_is_not_told_where_rounding_hides_it():
     """Erlang's formula gives 1.7e-20, which no bound can prove."""
-    assert least_possible_blocking(Workload.single(CURVE, 0.01, 12), 12) is None
-    assert least_possible_blocking(Workload.single(CURVE, 0.1, 12), 12) == pytest.approx(5.606e-9)
+    assert least_possible_blocking(Scenario.single(CURVE, 0.01, 12).workload, 12) is None
+    assert least_possible_blocking(Scenario.single(CURVE, 0.1, 12).workload, 12) == pytest.approx(
+        5.606e-9
+    )
 
 
 def test_a_least_value_of_nothing_can_be_told():

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import JobClass, PricePolicy, SpeedUp, Workload, tune
+from moldable import JobClass, PricePolicy, Scenario, SpeedUp, Workload, tune
 from moldable.tuning.shapes import tails_tried
 from tuning.systems import cost
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-SMALL = Workload.single(CURVE, 0.8, 16)
+SMALL = Scenario.single(CURVE, 0.8, 16)
 
 
 def test_a_long_tail_is_chosen_where_it_is_better_unless_it_is_forbidden():
     """NEMO on Skylake nodes (UoB-HPC/benchmarks): two run it 2.22 times as fast as one."""
-    workload = Workload.single(SpeedUp({1: 1.0, 2: 2.22, 4: 5.295, 8: 9.099}), 0.8, 20)
+    scenario = Scenario.single(SpeedUp({1: 1.0, 2: 2.22, 4: 5.295, 8: 9.099}), 0.8, 20)
     plain, long = (
-        tune(workload, 20, blocked_job_price=16.0, long_tail=long_tail, seed=1)
+        tune(scenario.workload, 20, blocked_job_price=16.0, long_tail=long_tail, seed=1)
         for long_tail in (False, None)
     )
     assert plain.tail is None
@@ -37,8 +37,8 @@ def test_a_long_tail_is_tried_for_several_classes_and_bent_curves(curves, tails)
 
 
 def test_a_long_tail_keeps_limits():
-    tuned = tune(SMALL, 16, max_blocking=0.12, long_tail=True, seed=1)
-    plain = tune(SMALL, 16, max_blocking=0.12, seed=1)
+    tuned = tune(SMALL.workload, 16, max_blocking=0.12, long_tail=True, seed=1)
+    plain = tune(SMALL.workload, 16, max_blocking=0.12, seed=1)
     assert tuned.certified
     assert tuned.performance.blocking.value <= 0.12
     times = [each.performance.mean_execution_time.value for each in (tuned, plain)]

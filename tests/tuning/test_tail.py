@@ -11,6 +11,7 @@ from moldable import (
     JobClass,
     MoldableError,
     PricePolicy,
+    Scenario,
     SpeedUp,
     Workload,
     evaluate,
@@ -26,33 +27,39 @@ def knob(q0, ell):
 
 
 def test_a_limit_too_rare_to_count_is_reached():
-    workload = Workload.single(SpeedUp([1, 1.8]), 0.6, 100)
-    found, slope = turned_down(Trials(workload, 100, 1, None), knob(1.5, 10.0), 0.3, 1e-4, 1e-6)
+    scenario = Scenario.single(SpeedUp([1, 1.8]), 0.6, 100)
+    found, slope = turned_down(
+        Trials(scenario.workload, 100, 1, None), knob(1.5, 10.0), 0.3, 1e-4, 1e-6
+    )
     assert slope < 0.0
-    ratio = evaluate(workload, 100, found.policy, method="chain").blocking.value / 1e-6
+    ratio = evaluate(scenario, found.policy, method="chain").blocking.value / 1e-6
     assert 0.5 < ratio < 2.0
 
 
 def test_a_slack_system_begins_with_the_widest_jobs():
     # All prices up to q0 = -1 are one table, that of the widest jobs, with blocking of 2e-6.
-    workload = Workload.single(SpeedUp([1, 1.8]), 0.3, 60)
-    widest = evaluate(workload, 60, PricePolicy.exponential(-4.0, 8.0)).blocking.value
-    found, _ = turned_down(Trials(workload, 60, 1, None), knob(-4.0, 8.0), 0.3, 1e-4, widest / 100)
-    ratio = evaluate(workload, 60, found.policy, method="chain").blocking.value / widest
+    scenario = Scenario.single(SpeedUp([1, 1.8]), 0.3, 60)
+    widest = evaluate(scenario, PricePolicy.exponential(-4.0, 8.0)).blocking.value
+    found, _ = turned_down(
+        Trials(scenario.workload, 60, 1, None), knob(-4.0, 8.0), 0.3, 1e-4, widest / 100
+    )
+    ratio = evaluate(scenario, found.policy, method="chain").blocking.value / widest
     assert 0.002 < ratio < 0.05
 
 
 def test_a_limit_kept_at_once_leaves_the_knob_alone():
-    workload = Workload.single(SpeedUp([1, 1.8]), 0.3, 60)
-    found, slope = turned_down(Trials(workload, 60, 1, None), knob(-4.0, 8.0), 0.3, 1e-4, 0.9)
+    scenario = Scenario.single(SpeedUp([1, 1.8]), 0.3, 60)
+    found, slope = turned_down(
+        Trials(scenario.workload, 60, 1, None), knob(-4.0, 8.0), 0.3, 1e-4, 0.9
+    )
     assert (found.value, slope) == (-4.0, 0.0)
 
 
 def test_a_limit_below_the_least_that_prices_reach_is_refused():
     # At n = 100 and load 0.8 blocking turns near 2e-3 as widths fall to one.
-    workload = Workload.single(SpeedUp([1, 1.8]), 0.8, 100)
+    scenario = Scenario.single(SpeedUp([1, 1.8]), 0.8, 100)
     with pytest.raises(MoldableError, match="the least blocking found is"):
-        turned_down(Trials(workload, 100, 1, None), knob(1.5, 10.0), 0.3, 1e-2, 1e-8)
+        turned_down(Trials(scenario.workload, 100, 1, None), knob(1.5, 10.0), 0.3, 1e-2, 1e-8)
 
 
 def test_strides_grow_until_they_show_something():

@@ -17,8 +17,7 @@ from moldable.cli.system import (
     SizeOption,
     SpeedUpOption,
     WorkloadOption,
-    any_workload,
-    with_size,
+    any_scenario,
 )
 
 MethodOption = Annotated[
@@ -69,13 +68,11 @@ def evaluate(
     from moldable.evaluation.evaluate import evaluate as run
 
     output.show_log()
-    system, n = any_workload(speedup, load, regime, servers, workload)
-    system = with_size(system, size)
-    chosen = read_policy(policy, system, n)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
+    chosen = read_policy(policy, scenario)
     with output.progress_bar("replications") as progress:
         answer = run(
-            system,
-            n,
+            scenario,
             chosen,
             method=method,
             precision=precision,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +13,8 @@ from moldable.errors import InputError
 if TYPE_CHECKING:
     from moldable.files.workload_file import WorkloadFile
     from moldable.model.regime import Regime
+    from moldable.model.scenario import Scenario
     from moldable.model.speedup import SpeedUp
-    from moldable.model.workload import Workload
 
 SpeedUpOption = Annotated[
     str | None,
@@ -87,7 +86,7 @@ def one_class(
 
     if speedup is None:
         raise InputError("no curve: give --speedup, such as --speedup 1,1.8,2.5,3,3.4")
-    refuse_no_servers(servers)
+    _refuse_no_servers(servers)
     curve = parse_speedup(speedup)
     if load is not None and regime is None:
         return OneClass(curve, load, servers, None)
@@ -99,41 +98,43 @@ def one_class(
     return OneClass(curve, parsed.load(servers), servers, parsed)
 
 
-def any_workload(
+def any_scenario(
     speedup: str | None,
     load: float | None,
     regime: str | None,
     servers: int | None,
     path: Path | None,
-) -> tuple[Workload, int]:
-    """Read the options of a system with one class or several, and its number of servers."""
+    *,
+    size: str | None = None,
+) -> Scenario:
+    """Read the options of a scenario with one class or several."""
     from moldable.files.workload_file import read_workload
-    from moldable.model.workload import Workload
+    from moldable.model.scenario import Scenario
 
     if path is None:
         system = one_class(speedup, load, regime, servers)
         if system.servers is None:
             raise InputError("how large is the cluster? give --servers N")
-        return Workload.single(system.speedup, system.load, system.servers), system.servers
+        return _with_size(Scenario.single(system.speedup, system.load, system.servers), size)
     if speedup is not None or load is not None or regime is not None:
         raise InputError("--workload brings its own curves and rates; leave the other options out")
-    refuse_no_servers(servers)
+    _refuse_no_servers(servers)
     file = read_workload(path)
-    return file.workload, servers_of(file, servers, path)
+    return _with_size(Scenario(file.workload, _servers_of(file, servers, path)), size)
 
 
-def with_size(workload: Workload, text: str | None) -> Workload:
+def _with_size(scenario: Scenario, text: str | None) -> Scenario:
     """Give every class the law of sizes named on the command line, if one is."""
     from moldable.model.sizes import SizeLaw
 
     if text is None:
-        return workload
+        return scenario
     law = SizeLaw.parse(text, Path())
-    classes = tuple(dataclasses.replace(job_class, size=law) for job_class in workload.classes)
-    return dataclasses.replace(workload, classes=classes)
+    classes = tuple(replace(job_class, size=law) for job_class in scenario.workload.classes)
+    return replace(scenario, workload=replace(scenario.workload, classes=classes))
 
 
-def servers_of(file: WorkloadFile, servers: int | None, path: Path) -> int:
+def _servers_of(file: WorkloadFile, servers: int | None, path: Path) -> int:
     """Return the servers named on the command line or else in the file."""
     n = file.servers if servers is None else servers
     if n is None:
@@ -141,7 +142,7 @@ def servers_of(file: WorkloadFile, servers: int | None, path: Path) -> int:
     return n
 
 
-def refuse_no_servers(servers: int | None) -> None:
+def _refuse_no_servers(servers: int | None) -> None:
     """Refuse clusters without servers, and beyond all measure."""
     from moldable.checks import whole
 

@@ -19,8 +19,7 @@ from moldable.cli.system import (
     SizeOption,
     SpeedUpOption,
     WorkloadOption,
-    any_workload,
-    with_size,
+    any_scenario,
 )
 from moldable.errors import InputError
 
@@ -64,8 +63,7 @@ def tradeoff(
     from moldable.tuning.families import families
 
     output.show_log()
-    system, n = any_workload(speedup, load, regime, servers, workload)
-    system = with_size(system, size)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
     asked = _prices(prices)
     with ExitStack() as held:
         if out is not None:
@@ -73,8 +71,8 @@ def tradeoff(
         drawn = out is not None and _can_draw(out)
         progress = held.enter_context(output.status_line())
         answer = families(
-            system,
-            n,
+            scenario.workload,
+            scenario.servers,
             asked,
             precision=precision,
             seed=seed,

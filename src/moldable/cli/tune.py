@@ -16,13 +16,12 @@ from moldable.cli.system import (
     SizeOption,
     SpeedUpOption,
     WorkloadOption,
-    any_workload,
-    with_size,
+    any_scenario,
 )
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.model.workload import Workload
+    from moldable.model.scenario import Scenario
     from moldable.policies.decisions import Decisions
     from moldable.tuning.tuned import Tuned
 
@@ -91,12 +90,11 @@ def tune(
 
     _refuse_none_or_several(max_blocking, blocked_job_price, max_time)
     output.show_log()
-    system, n = any_workload(speedup, load, regime, servers, workload)
-    system = with_size(system, size)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
     with output.status_line() as progress:
         answer = run(
-            system,
-            n,
+            scenario.workload,
+            scenario.servers,
             max_blocking=max_blocking,
             blocked_job_price=blocked_job_price,
             max_time=max_time,
@@ -109,7 +107,7 @@ def tune(
         )
     for warning in answer.performance.warnings:
         output.note(warning)
-    decided = _beside(answer, system, n)
+    decided = _beside(answer, scenario)
     if json:
         found = [part.to_dict() for part in decided]
         output.print_json(answer.to_dict() | {"decisions": found})
@@ -117,7 +115,8 @@ def tune(
         from moldable.reporting.tuning_text import show_tuned
 
         show_tuned(output.console(), answer, decided)
-        if not optimum and fits(system, n, MOST_STATES) and not fits(system, n, AT_ONCE):
+        system = (scenario.workload, scenario.servers)
+        if not optimum and fits(*system, MOST_STATES) and not fits(*system, AT_ONCE):
             output.note("the true optimum would take a while here: ask for it with --optimum")
 
 
@@ -130,7 +129,7 @@ def _refuse_none_or_several(*values: float | None) -> None:
         )
 
 
-def _beside(answer: Tuned, workload: Workload, servers: int) -> tuple[Decisions, ...]:
+def _beside(answer: Tuned, scenario: Scenario) -> tuple[Decisions, ...]:
     """Lay the tuned decisions beside those of the paper's schemes."""
     from moldable.policies.decisions import decisions
     from moldable.policies.greedy import Greedy, greedy_p
@@ -138,7 +137,7 @@ def _beside(answer: Tuned, workload: Workload, servers: int) -> tuple[Decisions,
 
     rivals: dict[str, Policy] = {}
     if answer.greedy_p is not None:
-        rivals["greedy_p"] = greedy_p(workload, servers)
+        rivals["greedy_p"] = greedy_p(scenario)
     if answer.static is not None:
-        rivals["static"] = greedy_p(workload, servers, answer.static.design_load)
-    return decisions(workload, servers, {"tuned": answer.policy, **rivals, "greedy": Greedy()})
+        rivals["static"] = greedy_p(scenario, answer.static.design_load)
+    return decisions(scenario, {"tuned": answer.policy, **rivals, "greedy": Greedy()})

@@ -22,6 +22,7 @@ import numpy as np
 from moldable.allocation.reservation import reserve
 from moldable.checks import positive, whole
 from moldable.errors import InfeasibleError, PolicyError
+from moldable.model.scenario import Scenario
 from moldable.model.workload import JobClass, Workload, checked_workload
 from moldable.policies.price import PricePolicy
 
@@ -94,7 +95,7 @@ def _second_server(job_class: JobClass) -> tuple[float, float]:
 def _log_shadow_price(workload: Workload, servers: int) -> float:
     """Return the logarithm of the shadow price; infinite where the load cannot be carried."""
     try:
-        shadow_price = reserve(workload, servers).shadow_price
+        shadow_price = reserve(Scenario(workload, servers)).shadow_price
     except InfeasibleError:
         return math.inf
     return math.log(shadow_price) if shadow_price > 0.0 else -math.inf

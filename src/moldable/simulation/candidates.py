@@ -17,8 +17,7 @@ import numpy as np
 
 from moldable.arrays import Floats
 from moldable.errors import SimulationError
-from moldable.model.arrivals import Poisson
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.simulation.chain_run import LANE_SETS, SLICE, TICKS, kernel_arguments, start_lane
 from moldable.simulation.estimates import around, errors_of
@@ -74,8 +73,7 @@ def _ratio(above: Floats, below: Floats) -> Estimate:
 
 
 def try_policies(
-    workload: Workload,
-    servers: int,
+    scenario: Scenario,
     policies: Sequence[Policy],
     *,
     jobs: int,
@@ -86,17 +84,14 @@ def try_policies(
     """Run every policy on the same replications.
 
     Args:
-        workload: the classes, sharing one pool.
-        servers: the size of the cluster.
+        scenario: the cluster and the classes, sharing one pool.
         policies: any number.
         jobs: arrivals to expect in each replication.
         replications: at least two.
         seed: of the random numbers.
         threads: how many; all cores by default.
     """
-    systems = on_common_kinds(
-        [build_system(workload, servers, policy, Poisson()) for policy in policies]
-    )
+    systems = on_common_kinds([build_system(scenario, policy) for policy in policies])
     models = _models(systems)
     workers = count_workers(threads, None)
     if models is None:

@@ -16,6 +16,7 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.errors import ChainError
 from moldable.evaluation.evaluate import check_request
+from moldable.model.scenario import Scenario
 from moldable.model.workload import Workload
 from moldable.optimal.tradeoff import PRICES, TradeoffCurve, checked_prices, tradeoff
 from moldable.policies.greedy import Greedy
@@ -147,7 +148,9 @@ def families(
 
 def _optimum(trials: Trials, prices: list[float]) -> tuple[TradeoffCurve | None, str]:
     try:
-        return tradeoff(trials.workload, trials.servers, prices, threads=trials.threads), ""
+        return tradeoff(
+            Scenario(trials.workload, trials.servers), prices, threads=trials.threads
+        ), ""
     except ChainError as error:
         return None, str(error)
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Final, TypeVar, final
 
 from moldable.evaluation.evaluate import solve_exactly
-from moldable.model.arrivals import Poisson
+from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking_interval
 from moldable.simulation.plan import JUDGED, child_seed
 from moldable.simulation.replications import count_workers
-from moldable.simulation.simulate import simulate
+from moldable.simulation.simulate import RunOptions, simulate_system
 from moldable.system.loss_system import build_system
 from moldable.system.performance import Estimate, Performance
 from moldable.threads import on_threads
@@ -79,22 +79,19 @@ class Judge:
     def evaluate(self, policy: Policy) -> Performance:
         """Return a policy's performance: exactly, or from as many jobs as the limit needs."""
         own = self.trials
-        system = build_system(own.workload, own.servers, policy, Poisson())
+        system = build_system(Scenario(own.workload, own.servers), policy)
         exact = solve_exactly(system, "auto")
         if isinstance(exact, Performance):
             return exact
-        answer = simulate(
-            own.workload,
-            own.servers,
-            policy,
+        options = RunOptions(
             jobs=JOBS,
             replications=REPLICATIONS,
             precision=self.precision,
             max_jobs=MOST_TIMES * JOBS * REPLICATIONS,
             seed=self.seed,
             threads=own.threads,
-            reason=exact.reason,
         )
+        answer = simulate_system(system, options, exact.reason)
         rare = self.target.rare and answer.blocking.value < RARE
         return self._followed(answer, policy) if rare else answer
 
@@ -102,7 +99,7 @@ class Judge:
         """Replace blocking too rare to count, if descents can be followed."""
         own = self.trials
         blocking = rare_blocking_interval(
-            own.workload, own.servers, policy, seed=self.seed, threads=own.threads
+            Scenario(own.workload, own.servers), policy, seed=self.seed, threads=own.threads
         )
         if blocking is None:
             return answer

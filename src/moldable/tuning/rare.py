@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from moldable.errors import ControlError
+from moldable.model.scenario import Scenario
 from moldable.policies.price import PricePolicy
 from moldable.simulation.descents import rare_blocking
 from moldable.tuning.judge import SLOPE_ROUND
@@ -73,8 +74,7 @@ def rarest_within_time(
     for start in (pair, *_others(trials, tail, target)):
         knob = price_knob(start, tail, trials.servers)
         blocking = rare_blocking(
-            trials.workload,
-            trials.servers,
+            Scenario(trials.workload, trials.servers),
             knob.policy,
             seed=trials.seed,
             threads=trials.threads,

@@ -12,6 +12,7 @@ import numpy as np
 from moldable.allocation.reservation import pure_loads
 from moldable.arrays import Floats
 from moldable.errors import ControlError, InfeasibleError
+from moldable.model.scenario import Scenario
 from moldable.model.workload import Workload
 from moldable.policies.greedy import GreedyP, greedy_p
 from moldable.system.performance import Performance
@@ -115,7 +116,7 @@ class StaticFamily:
     @cached_property
     def _pure(self) -> tuple[list[float], list[Pair]]:
         """The loads at which every class has one width, and their figures."""
-        loads = pure_loads(self.trials.workload, self.trials.servers)
+        loads = pure_loads(Scenario(self.trials.workload, self.trials.servers))
         loads = np.unique([self._held(load) for load in loads.tolist()]).tolist()
         return loads, self.trials.measure([self._policy(load) for load in loads], FINE)
 
@@ -134,7 +135,7 @@ class StaticFamily:
         return Knob(load, self._policy, SMALL * self.least / math.sqrt(self.trials.servers))
 
     def _policy(self, load: float) -> GreedyP:
-        return greedy_p(self.trials.workload, self.trials.servers, self._held(load))
+        return greedy_p(Scenario(self.trials.workload, self.trials.servers), self._held(load))
 
     def _held(self, load: float) -> float:
         return min(max(load, self.least), self.most)
@@ -154,7 +155,7 @@ def _best_of(loads: Floats, figures: Floats, aim: Target) -> float | None:
 def optimal_shares(workload: Workload, servers: int) -> GreedyP | None:
     """Return greedy(p*), or None if no policy of the paper's carries the load."""
     try:
-        return greedy_p(workload, servers)
+        return greedy_p(Scenario(workload, servers))
     except InfeasibleError:
         return None
 

@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from moldable.errors import ControlError
+from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking
 from moldable.simulation.plan import DESCENT, child_seed
@@ -54,8 +55,7 @@ def turned_down(
 
     def log_blocking(value: float) -> float | None:
         found = rare_blocking(
-            trials.workload,
-            trials.servers,
+            Scenario(trials.workload, trials.servers),
             knob.build(value),
             seed=child_seed(trials.seed, DESCENT),
             threads=trials.threads,

@@ -11,7 +11,7 @@ from moldable.errors import ControlError, NearlyDecomposableError
 from moldable.evaluation.evaluate import QUICK
 from moldable.exact.exact import stationary_law
 from moldable.exact.pool import predicted_states
-from moldable.model.arrivals import Poisson
+from moldable.model.scenario import Scenario
 from moldable.model.workload import Workload, checked_workload
 from moldable.policies.greedy import GreedyP
 from moldable.policies.policy_table import Policy
@@ -45,7 +45,7 @@ class Trials:
     """
 
     def __init__(self, workload: Workload, servers: int, seed: int, threads: int | None) -> None:
-        system = build_system(workload, servers, _every_width(workload), Poisson())
+        system = build_system(Scenario(workload, servers), _every_width(workload))
         self.workload, self.servers = workload, system.servers
         self.seed, self.threads = seed, threads
         self.unit = mean_size(system)
@@ -61,8 +61,7 @@ class Trials:
         if self.exact:
             return [self._solved(policy) for policy in policies]
         found = try_policies(
-            self.workload,
-            self.servers,
+            Scenario(self.workload, self.servers),
             policies,
             jobs=self.jobs * 2 ** max(number - 1, 0),
             replications=REPLICATIONS,
@@ -74,7 +73,7 @@ class Trials:
     def _solved(self, policy: Policy) -> Pair:
         """Return the exact figures; a policy whose figures cannot be bounded is no candidate."""
         try:
-            answer = stationary_law(self.workload, self.servers, policy).performance()
+            answer = stationary_law(Scenario(self.workload, self.servers), policy).performance()
         except NearlyDecomposableError:
             return 1.0, math.inf
         return answer.blocking.value, answer.mean_execution_time.value

@@ -9,6 +9,7 @@ import numpy as np
 
 from moldable.errors import ChainError, InfeasibleError
 from moldable.exact.states import count_states
+from moldable.model.scenario import Scenario
 from moldable.model.sizes import Exponential
 from moldable.model.workload import Workload
 from moldable.optimal.constrained import LeastTime, least_blocking, least_time
@@ -74,12 +75,16 @@ def best(workload: Workload, servers: int, target: Target, states: int = AT_ONCE
 def _solved(workload: Workload, servers: int, target: Target, tolerance: float) -> Best:
     found: LeastBlocking | LeastTime | OptimalControl
     if target.max_time is not None:
-        found = least_blocking_within(workload, servers, target.max_time, tolerance=tolerance)
+        found = least_blocking_within(
+            Scenario(workload, servers), target.max_time, tolerance=tolerance
+        )
     elif target.max_blocking is not None:
-        found = least_time(workload, servers, target.max_blocking, tolerance=tolerance)
+        found = least_time(Scenario(workload, servers), target.max_blocking, tolerance=tolerance)
     else:
         assert target.blocked_job_price is not None  # noqa: S101 - one of the three is given
-        found = optimal_control(workload, servers, target.blocked_job_price, tolerance=tolerance)
+        found = optimal_control(
+            Scenario(workload, servers), target.blocked_job_price, tolerance=tolerance
+        )
     return Best(found.blocking, found.mean_execution_time, found.gap)
 
 
@@ -92,7 +97,7 @@ def least_possible_blocking(
     """
     if not fits(workload, servers, states):
         return None
-    found = least_blocking(workload, servers, tolerance=CLOSE)
+    found = least_blocking(Scenario(workload, servers), tolerance=CLOSE)
     return found.blocking if found.gap <= KNOWN else None
 
 
@@ -100,4 +105,6 @@ def least_possible_time(workload: Workload, servers: int, states: int) -> float 
     """Return the least mean time that any policy reaches; None where there are more states."""
     if not fits(workload, servers, states):
         return None
-    return Pricing(control_problem(workload, servers), CLOSE).fastest().mean_execution_time
+    return (
+        Pricing(control_problem(Scenario(workload, servers)), CLOSE).fastest().mean_execution_time
+    )
