@@ -108,9 +108,9 @@ class Effort:
 
     def _whole(self, answer: Performance) -> Performance:
         # A simulation that is stopped hands over what it has; here that must not be kept.
-        if any(warning.startswith("interrupted") for warning in answer.warnings):
+        if answer.interrupted:
             raise KeyboardInterrupt
-        self.arrivals += answer.arrivals or 0
+        self.arrivals += answer.to_dict()["arrivals"] or 0
         return answer
 
     def _tell(self, done: float, planned: int) -> None:

@@ -168,8 +168,8 @@ def _compute(example: Example, sharing: str, servers: int, scale: Scale, effort:
         "limit": division.mean_execution_time,
         **{name: overall[name] for name in _ESTIMATES},
         "classes": classes,
-        "arrivals": found.arrivals,
-        "seed": found.seed,
+        "arrivals": overall["arrivals"],
+        "seed": overall["seed"],
     }
 
 

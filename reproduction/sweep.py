@@ -122,8 +122,8 @@ def summary(
         "blocking_limit": blocking_limit,
         "mean_execution_time_limit": time_limit,
         "distance": distance,
-        "arrivals": found.arrivals,
-        "seed": found.seed,
+        "arrivals": whole["arrivals"],
+        "seed": whole["seed"],
     }
 
 

@@ -138,7 +138,7 @@ def _beyond(point: Point, answer: Performance) -> tuple[float, float]:
     found = []
     for estimate, known in pairs:
         own = estimate.half_width / float(stdtrit(RUNS - 1, 0.975))
-        error = own * math.sqrt(1.0 + (answer.arrivals or 0) / ASSUMED_ARRIVALS)
+        error = own * math.sqrt(1.0 + (answer.to_dict()["arrivals"] or 0) / ASSUMED_ARRIVALS)
         gap = estimate.value - known
         beyond = math.copysign(max(abs(gap) - ROUNDING, 0.0), gap)
         found.append(beyond / error if error > 0.0 else beyond)

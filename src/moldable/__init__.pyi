@@ -66,7 +66,9 @@ from .policies.untuned import untuned_price as untuned_price
 from .simulation.simulate import simulate as simulate
 from .system.performance import ClassPerformance as ClassPerformance
 from .system.performance import Estimate as Estimate
+from .system.performance import ExactDetail as ExactDetail
 from .system.performance import Performance as Performance
+from .system.performance import SimulationDetail as SimulationDetail
 from .theory.fluid import FluidPath as FluidPath
 from .theory.stein import Bounds as Bounds
 from .theory.stein import bounds as bounds

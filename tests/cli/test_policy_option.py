@@ -63,7 +63,7 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
         ("fixed-strict:", "lacks its number; write fixed-strict:3"),
         ("greedy-p:", "lacks its number; write greedy-p or greedy-p:0.85"),
         ("fixed:x", "'x' is not a width; write fixed:3"),
-        ("fixed:0", "width 0 must be at least 1"),
+        ("fixed:0", "width=0 must be a whole number from 1"),
         ("greedy-p:x", "'x' is not a load; write greedy-p:0.85"),
         ("price:", "policy 'price:' lacks its number; write price, price:1,8 or price:1,8,2"),
         ("price:1", "'1' is not Q0,ELL or Q0,ELL,TAIL, two or three numbers; write price, price:"),

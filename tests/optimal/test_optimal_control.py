@@ -156,7 +156,7 @@ def test_decide_looks_the_state_up():
         ("wild", {}, "did you mean 'wide'"),
         ("wide", {"wide": {4: 1}}, "no job of class 'wide' can run on 4 servers"),
         ("wide", {"wide": {5: 2}}, "hold 10 servers, but there are 8"),
-        ("wide", {"wide": {5: -1}}, "must be at least 1"),
+        ("wide", {"wide": {5: -1}}, "must be a whole number from 1"),
     ],
 )
 def test_decide_refuses_what_cannot_be(job_class, running, words):
@@ -201,7 +201,7 @@ def test_known_optimum_of_30_servers():
         ({"price": math.inf}, "use least_blocking"),
         ({"price": "four"}, "price='four' is not a number"),
         ({"tolerance": 0.0}, "tolerance=0.0 must lie between"),
-        ({"servers": 0}, "servers 0 must be at least 1"),
+        ({"servers": 0}, "servers=0 must be a whole number from 1"),
         ({"servers": 400}, "400 servers with 5 kinds of jobs have .* more than the 5,000,000"),
         (
             {"workload": Workload((JobClass("a", 1.0, SpeedUp({9: 5.0})),)), "servers": 8},

@@ -302,5 +302,5 @@ def test_what_is_no_price_is_refused(build, message):
 
 def test_servers_that_are_no_whole_number_are_refused():
     scenario = Scenario.single(SpeedUp([1, 1.8]), 0.8, 10)
-    with pytest.raises(PolicyError, match="not a whole number"):
+    with pytest.raises(PolicyError, match="must be a whole number"):
         PricePolicy.exponential(1.0, 2.0).describe(scenario.workload, 1.5)

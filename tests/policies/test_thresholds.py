@@ -60,9 +60,9 @@ def test_later_changes_of_the_table_given_do_not_reach_the_policy():
         (3, "3 has no row"),
         ({2: 3}, "width 3 from 2 idle is more than are idle; start that row at 3"),
         ({4: 2, 1: 1}, "the row from 1 idle stands after the one from 4; .* sort the rows"),
-        ({0: 1}, "idle count 0 must be at least 1"),
-        ({1: 0}, "width 0 must be at least 1"),
-        ({1: 0.5}, "width 0.5 is not a whole number"),
+        ({0: 1}, "idle count=0 must be a whole number from 1"),
+        ({1: 0}, "width=0 must be a whole number from 1"),
+        ({1: 0.5}, "width=0.5 must be a whole number"),
     ],
 )
 def test_tables_that_are_none_are_refused(table, message):

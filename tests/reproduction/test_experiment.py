@@ -63,7 +63,7 @@ def test_progress_is_told_in_fractions_of_the_cell():
 def test_a_simulation_that_was_stopped_is_not_kept(monkeypatch, ask):
     def stopped(*arguments, **options):
         answer = simulate(*arguments, **options)
-        return replace(answer, warnings=("interrupted: these are 1 of 4 replications",))
+        return replace(answer, detail=replace(answer.detail, interrupted=True))
 
     monkeypatch.setattr(experiment_module, "simulate", stopped)
     effort = Effort(3)

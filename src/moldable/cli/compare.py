@@ -76,8 +76,8 @@ def compare(
             threads=threads,
             progress=progress,
         )
-    warned = [warning for part in answer.policies for warning in part.performance.warnings]
-    for warning in dict.fromkeys(warned):
+    found = [part.performance for part in answer.policies]
+    for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
         output.note(warning)
     if json:
         output.print_json(answer.to_dict())
@@ -85,7 +85,7 @@ def compare(
         from moldable.reporting.comparison_text import show_comparison
 
         show_comparison(output.console(), answer)
-    end_if_interrupted(warned)
+    end_if_interrupted(*found)
 
 
 def _read_policies(texts: list[str], scenario: Scenario) -> dict[str, Rule]:

@@ -182,7 +182,7 @@ def _refuse_no_servers(servers: int | None) -> None:
     from moldable.checks import whole
 
     if servers is not None:
-        whole(servers, "--servers", InputError)
+        whole(servers, "servers", InputError)
 
 
 def note_left_out(speedup: SpeedUp, servers: int | None) -> None:

@@ -154,8 +154,9 @@ def checked_price(price: float) -> float:
     checked = number(price, "price", ChainError)
     if not 0.0 <= checked < DEAREST:
         raise ChainError(
-            f"price={checked:g} must be at least 0 and below {DEAREST:g}: what a blocked job "
-            f"costs, in mean sizes; for the least blocking of all, use least_blocking"
+            f"{checked:g} must be at least 0 and below {DEAREST:g}: what a blocked job "
+            f"costs, in mean sizes; for the least blocking of all, use least_blocking",
+            "price",
         )
     return checked
 

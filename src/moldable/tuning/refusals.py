@@ -33,7 +33,7 @@ def refuse_impossible(workload: Workload, servers: int, target: Target) -> None:
     least = _least(workload, servers, target, AT_ONCE)
     # The least is known to within so much; what lies that close is better tried.
     if least is not None and target.max_blocking < least * (1.0 - CLOSE):
-        raise ControlError(_hopeless(servers, target, least))
+        raise ControlError(_hopeless(servers, target, least), "max_blocking")
 
 
 def refuse_endless_sizes(trials: Trials) -> None:
@@ -62,10 +62,11 @@ def _refuse_less_than_fastest(
         return
     least = _least(workload, servers, target, AT_ONCE)
     if least is not None:
-        raise ControlError(_hopeless(servers, target, least))
+        raise ControlError(_hopeless(servers, target, least), "max_time")
     raise ControlError(
-        f"max_time={max_time:g} cannot be reached: even on the fastest width that fits jobs take "
-        f"{rounded_up(fastest)} on average; allow more than that"
+        f"{max_time:g} cannot be reached: even on the fastest width that fits jobs take "
+        f"{rounded_up(fastest)} on average; allow more than that",
+        "max_time",
     )
 
 
@@ -73,11 +74,12 @@ def unreached(workload: Workload, servers: int, target: Target, why: str, say: S
     """Say why a limit was not reached, and what any policy could reach, however long that takes."""
     say("computing what any policy could reach, which may take minutes")
     least = _least(workload, servers, target, MOST_STATES)
+    asked = "max_blocking" if target.max_time is None else "max_time"
     if least is None or target.limit is None:
-        return ControlError(why)
+        return ControlError(why, asked)
     if target.limit < least:
-        return ControlError(_hopeless(servers, target, least))
-    return ControlError(f"{why}; policies outside it go down to {rounded_up(least)}")
+        return ControlError(_hopeless(servers, target, least), asked)
+    return ControlError(f"{why}; policies outside it go down to {rounded_up(least)}", asked)
 
 
 def _least(workload: Workload, servers: int, target: Target, states: int) -> float | None:
@@ -92,14 +94,9 @@ def _least(workload: Workload, servers: int, target: Target, states: int) -> flo
 def nearest_found(target: Target, answer: Performance) -> str:
     """Say how near the family came."""
     nearest = f"blocking {answer.blocking}, mean execution time {answer.mean_execution_time}"
-    asked = (
-        f"max_blocking={target.max_blocking:g}"
-        if target.max_blocking is not None
-        else f"max_time={target.max_time:g}"
-    )
     return (
-        f"{asked} was not reached in this family; allow more, or add servers; the nearest found: "
-        f"{nearest}"
+        f"{target.limit} was not reached in this family; allow more, or add servers; "
+        f"the nearest found: {nearest}"
     )
 
 
@@ -108,11 +105,10 @@ def _hopeless(servers: int, target: Target, least: float) -> str:
     told = f"of any policy on {some} is {rounded_up(least)}; allow"
     if target.max_time is not None:
         return (
-            f"max_time={target.max_time:g} cannot be reached: the least mean execution time {told} "
-            f"that much"
+            f"{target.max_time:g} cannot be reached: the least mean execution time {told} that much"
         )
     return (
-        f"max_blocking={target.max_blocking:g} cannot be reached: the least blocking {told} that "
+        f"{target.max_blocking:g} cannot be reached: the least blocking {told} that "
         f"much, or add servers"
     )
 

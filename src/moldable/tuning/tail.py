@@ -100,7 +100,7 @@ def strode(
         slope = (there - here) / (after - value)
         strides *= 2.0 if here - there < FALL else 1.0
         value, here, least = after, there, min(least, there)
-    raise ControlError(_turned(limit, math.exp(least)))
+    raise ControlError(_turned(limit, math.exp(least)), "max_blocking")
 
 
 def _next_change(trials: Trials, knob: Knob[P], value: float, stride: float) -> float | None:
@@ -118,7 +118,7 @@ def _carried_on(
     pair = [knob.turned(-stride).policy, knob.policy]
     (before, _), (here, _) = trials.measure(pair, ROUND - 1)
     if not before > here > 0.0:
-        raise ControlError(_turned(limit, min(before, here)))
+        raise ControlError(_turned(limit, min(before, here)), "max_blocking")
     reach = stride / math.log(before / here)
     low = -reach * max(math.log(FROM / counted), 1.0)
     turns = np.linspace(low, reach * math.log(10.0), POINTS)
@@ -126,20 +126,20 @@ def _carried_on(
     blocking = np.array([b for b, _ in trials.measure(policies, ROUND)])
     seen = (blocking > 0.0) & (blocking < 2.0 * FROM)
     if np.count_nonzero(seen) < FEWEST:
-        raise ControlError(_turned(limit, float(blocking.min())))
+        raise ControlError(_turned(limit, float(blocking.min())), "max_blocking")
     # Counts vary by their square roots, so logarithms by one over these.
     weights = np.sqrt(blocking[seen])
     bend, lean, level = np.polyfit(turns[seen], np.log(blocking[seen]), 2, w=weights).tolist()
     root = lean * lean - 4.0 * bend * (level - math.log(limit))
     if root <= 0.0 or lean * stride >= 0.0:
-        raise ControlError(_turned(limit, float(blocking.min())))
+        raise ControlError(_turned(limit, float(blocking.min())), "max_blocking")
     slope = math.copysign(math.sqrt(root), lean)
     return knob.turned(2.0 * (math.log(limit) - level) / (lean + slope)), slope
 
 
 def _turned(limit: float, least: float) -> str:
     return (
-        f"max_blocking={limit:g} is not reached in this family as far as its tail can be followed: "
+        f"{limit:g} is not reached in this family as far as its tail can be followed: "
         f"narrower jobs stop helping before; the least blocking found is {least:.2g}: allow that "
         f"much, or add servers"
     )

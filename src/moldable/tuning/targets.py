@@ -70,7 +70,7 @@ class Target:
         value = number(given[named[0]], named[0], ControlError)
         most, rule = RULES[named[0]]
         if not 0.0 < value < most:
-            raise ControlError(f"{named[0]}={value:g} must {rule}")
+            raise ControlError(f"{value:g} must {rule}", named[0])
         found: dict[str, float | None] = dict.fromkeys(RULES)
         return cls(**found | {named[0]: value}, unit=unit)
 

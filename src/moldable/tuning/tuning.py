@@ -169,7 +169,7 @@ def _judged(
         try:
             rounds = candidates(judge.trials, aim, step, tail)
         except ControlError as error:
-            refused = refused or str(error)
+            refused = refused or error.message
             continue
         step("judging the best prices")
         found += [judge.settle(finalists, slope) for finalists, slope in rounds]
