@@ -328,7 +328,7 @@ KINDS: Final = {
             _read_price,
             lambda policy: {**policy.price.keys(), "form": policy.form},
             optional=("q0", "ell", "tail", "prices", "scale", "exponent", "form"),
-            example='{"policy": "price", "q0": 1.0, "ell": 8.0, "form": "stepwise"}',
+            example='{"policy": "price", "q0": 1, "ell": 8, "form": "stepwise"}',
         ),
     ),
     "equi": PolicyKind(
