@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from moldable.policies.equi import Equi
     from moldable.policies.greedy import GreedyP
     from moldable.policies.policy_table import Policy
-    from moldable.policies.price import PricePolicy
 
 Data = Mapping[str, Any]
 
@@ -32,7 +31,6 @@ class JsonForm:
     """How a policy is stored.
 
     Attributes:
-        policy: where its class is.
         read: makes the policy of its class and the file's keys.
         write: gives those keys back.
         required: the keys it needs beside "policy".
@@ -40,7 +38,6 @@ class JsonForm:
         example: what such a file holds.
     """
 
-    policy: str
     read: Callable[[Any, Data], Policy]
     write: Callable[[Any], dict[str, Any]]
     required: tuple[str, ...] = ()
@@ -53,19 +50,21 @@ class PolicyKind:
     """One policy.
 
     Attributes:
+        policy: where its class is.
         summary: what it does, in a few words.
         usage: how it is spelled on the command line; empty if it is only stored.
         example: a spelling, or several.
         parameter: what stands behind the colon; empty if nothing does.
-        build: makes the policy of that text and a scenario; None is the default policy.
+        build: makes the policy of its class, that text and a scenario; None is the default policy.
         json: how it is stored, if it is.
     """
 
+    policy: str
     summary: str
     usage: str = ""
     example: str = ""
     parameter: str = ""
-    build: Callable[[str, Scenario], Policy | Equi | None] | None = None
+    build: Callable[[Any, str, Scenario], Policy | Equi | None] | None = None
     json: JsonForm | None = None
 
 
@@ -86,7 +85,7 @@ def build_policy(text: str, scenario: Scenario) -> Policy | Equi | None:
     if not parameter and (colon or (kind.parameter and "[" not in kind.usage)):
         raise InputError(f"policy {text!r} lacks its number; write {kind.example}")
     try:
-        return kind.build(parameter, scenario)
+        return kind.build(resolve_name(kind.policy), parameter, scenario)
     except MoldableError:
         raise
     except ValueError:
@@ -98,10 +97,11 @@ def build_policy(text: str, scenario: Scenario) -> Policy | Equi | None:
 def policy_from_data(data: Data) -> Policy:
     """Build a policy from the keys of a file."""
     name = data.get("policy")
-    stored = {key: kind.json for key, kind in KINDS.items() if kind.json is not None}
-    if not isinstance(name, str) or name not in stored:
+    stored = {key: kind for key, kind in KINDS.items() if kind.json is not None}
+    kind = stored.get(name) if isinstance(name, str) else None
+    if kind is None or kind.json is None:
         raise InputError(f"unknown policy {name!r}; {nearest(str(name), stored)}")
-    form = stored[name]
+    form = kind.json
     known = ("policy", *form.required, *form.optional)
     for key in data:
         if key not in known:
@@ -109,65 +109,37 @@ def policy_from_data(data: Data) -> Policy:
     for key in form.required:
         if key not in data:
             raise InputError(f'policy {name!r} needs {key!r}; add "{key}": ...')
-    return form.read(resolve_name(form.policy), data)
+    return form.read(resolve_name(kind.policy), data)
 
 
 def data_from_policy(policy: Policy) -> dict[str, Any] | None:
     """Return the keys of the file that would hold the policy; None if no file can."""
     for name, kind in KINDS.items():
-        if kind.json is not None and isinstance(policy, resolve_name(kind.json.policy)):
+        if kind.json is not None and isinstance(policy, resolve_name(kind.policy)):
             return {"policy": name, **kind.json.write(policy)}
     return None
 
 
-def _greedy_p(parameter: str, scenario: Scenario) -> GreedyP | None:
-    from moldable.policies.greedy import greedy_p
-
-    return greedy_p(scenario, float(parameter)) if parameter else None
-
-
-def _greedy(_: str, _scenario: Scenario) -> Policy:
-    from moldable.policies.greedy import Greedy
-
-    return Greedy()
-
-
-def _fixed(parameter: str, _: Scenario) -> Policy:
-    from moldable.policies.fixed_width import FixedWidth
-
-    return FixedWidth(int(parameter))
-
-
-def _fixed_strict(parameter: str, _: Scenario) -> Policy:
-    from moldable.policies.fixed_width import FixedWidth
-
-    return FixedWidth(int(parameter), strict=True)
-
-
-def _rigid(_: str, _scenario: Scenario) -> Policy:
-    from moldable.policies.rigid import Rigid
-
-    return Rigid()
-
-
-def _equi(_: str, _scenario: Scenario) -> Equi:
-    from moldable.policies.equi import Equi
-
-    return Equi()
-
-
-def _price(parameter: str, scenario: Scenario) -> PricePolicy:
-    from moldable.policies.price import PricePolicy
-    from moldable.policies.untuned import untuned_price
-
+def _greedy_p(_: Any, parameter: str, scenario: Scenario) -> Policy | None:
     if not parameter:
-        return untuned_price(scenario.workload, scenario.servers)
+        return None
+    found: Policy = resolve_name("moldable.policies.greedy:greedy_p")(scenario, float(parameter))
+    return found
+
+
+def _price(policy: Any, parameter: str, scenario: Scenario) -> Policy:
+    if not parameter:
+        untuned = resolve_name("moldable.policies.untuned:untuned_price")
+        found: Policy = untuned(scenario.workload, scenario.servers)
+        return found
     match tuple(map(float, parameter.split(","))):
         case (q0, ell):
-            return PricePolicy.exponential(q0, ell)
+            found = policy.exponential(q0, ell)
         case (q0, ell, tail):
-            return PricePolicy.long_tailed(q0, ell, tail)
-    raise ValueError
+            found = policy.long_tailed(q0, ell, tail)
+        case _:
+            raise ValueError
+    return found
 
 
 def _classes(data: Data) -> dict[str, Any]:
@@ -221,9 +193,8 @@ def _read_fixed(policy: Any, data: Data) -> Policy:
 
 
 def _read_price(policy: Any, data: Data) -> Policy:
-    from moldable.policies import prices
-
-    shapes: dict[frozenset[str], Callable[..., prices.Price]] = {
+    prices = resolve_name("moldable.policies.prices")
+    shapes: dict[frozenset[str], Callable[..., Any]] = {
         frozenset({"q0", "ell"}): prices.ExponentialPrice,
         frozenset({"q0", "ell", "tail"}): prices.LongTailPrice,
         frozenset({"scale", "exponent"}): prices.PowerLawPrice,
@@ -245,13 +216,13 @@ def _read_price(policy: Any, data: Data) -> Policy:
 
 KINDS: Final = {
     "greedy-p": PolicyKind(
+        "moldable.policies.greedy:GreedyP",
         "widths drawn from the optimum's shares, by default at the true load",
         usage="greedy-p[:DESIGN_LOAD]",
         example="greedy-p or greedy-p:0.85",
         parameter="a load",
         build=_greedy_p,
         json=JsonForm(
-            "moldable.policies.greedy:GreedyP",
             _read_greedy_p,
             _write_greedy_p,
             required=("classes",),
@@ -260,25 +231,25 @@ KINDS: Final = {
         ),
     ),
     "greedy": PolicyKind(
+        "moldable.policies.greedy:Greedy",
         "the widest width that fits",
         usage="greedy",
         example="greedy",
-        build=_greedy,
+        build=lambda policy, *_: policy(),
         json=JsonForm(
-            "moldable.policies.greedy:Greedy",
             lambda policy, _: policy(),
             lambda _: {},
             example='{"policy": "greedy"}',
         ),
     ),
     "fixed": PolicyKind(
+        "moldable.policies.fixed_width:FixedWidth",
         "one width, or what is idle of it",
         usage="fixed:WIDTH",
         example="fixed:3",
         parameter="a width",
-        build=_fixed,
+        build=lambda policy, text, _: policy(int(text)),
         json=JsonForm(
-            "moldable.policies.fixed_width:FixedWidth",
             _read_fixed,
             lambda policy: {"width": policy.width, "strict": policy.strict},
             required=("width",),
@@ -287,19 +258,20 @@ KINDS: Final = {
         ),
     ),
     "fixed-strict": PolicyKind(
+        "moldable.policies.fixed_width:FixedWidth",
         "that width or blocked",
         usage="fixed-strict:WIDTH",
         example="fixed-strict:3",
         parameter="a width",
-        build=_fixed_strict,
+        build=lambda policy, text, _: policy(int(text), strict=True),
     ),
     "rigid": PolicyKind(
+        "moldable.policies.rigid:Rigid",
         "each class its one width or blocked",
         usage="rigid",
         example="rigid",
-        build=_rigid,
+        build=lambda policy, *_: policy(),
         json=JsonForm(
-            "moldable.policies.rigid:Rigid",
             lambda policy, data: policy(_classes(data)),
             lambda policy: {"classes": policy.widths} if policy.widths else {},
             optional=("classes",),
@@ -307,9 +279,9 @@ KINDS: Final = {
         ),
     ),
     "thresholds": PolicyKind(
+        "moldable.policies.thresholds:Thresholds",
         "a table from idle servers to widths for each class",
         json=JsonForm(
-            "moldable.policies.thresholds:Thresholds",
             lambda policy, data: policy(_tables(data, '{"idle servers": width, ...}')),
             lambda policy: {"classes": policy.tables},
             required=("classes",),
@@ -317,6 +289,7 @@ KINDS: Final = {
         ),
     ),
     "price": PolicyKind(
+        "moldable.policies.price:PricePolicy",
         "holding a server costs exp(Q0 - idle/ELL), or exp(Q0) (1 + idle/(TAIL ELL))^-TAIL; "
         "without numbers: a rule's guess",
         usage="price[:Q0,ELL[,TAIL]]",
@@ -324,7 +297,6 @@ KINDS: Final = {
         parameter="Q0,ELL or Q0,ELL,TAIL, two or three numbers",
         build=_price,
         json=JsonForm(
-            "moldable.policies.price:PricePolicy",
             _read_price,
             lambda policy: {**policy.price.keys(), "form": policy.form},
             optional=("q0", "ell", "tail", "prices", "scale", "exponent", "form"),
@@ -332,10 +304,11 @@ KINDS: Final = {
         ),
     ),
     "equi": PolicyKind(
+        "moldable.policies.equi:Equi",
         "preemptive: all servers shared evenly, only where it can be evaluated",
         usage="equi",
         example="equi",
-        build=_equi,
+        build=lambda policy, *_: policy(),
     ),
 }
 """The policies, by the name that they have on the command line and in files."""
