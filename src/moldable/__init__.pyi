@@ -58,6 +58,7 @@ from .policies.fixed_width import FixedWidth as FixedWidth
 from .policies.greedy import Greedy as Greedy
 from .policies.greedy import GreedyP as GreedyP
 from .policies.greedy import greedy_p as greedy_p
+from .policies.observation import Observation as Observation
 from .policies.policy_table import Policy as Policy
 from .policies.price import PricePolicy as PricePolicy
 from .policies.rigid import Rigid as Rigid

@@ -40,15 +40,15 @@ QUICK = ("--jobs", "1e4", "--seed", "1")
     ],
 )
 def test_names_are_read(text, expected):
-    assert read_policy(text, SCENARIO.workload, 40) == expected
+    assert read_policy(text, SCENARIO) == expected
 
 
 def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
-    assert read_policy("greedy-p:0.9", SCENARIO.workload, 40).name == "greedy(p*) for load 0.9"
-    assert isinstance(read_policy("rigid", SCENARIO.workload, 40), Rigid)
+    assert read_policy("greedy-p:0.9", SCENARIO).name == "greedy(p*) for load 0.9"
+    assert isinstance(read_policy("rigid", SCENARIO), Rigid)
     path = tmp_path / "table.JSON"
     path.write_text('{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}')
-    assert isinstance(read_policy(str(path), SCENARIO.workload, 40), Thresholds)
+    assert isinstance(read_policy(str(path), SCENARIO), Thresholds)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
         ("greedy-p:", "lacks its number; write greedy-p or greedy-p:0.85"),
         ("fixed:x", "'x' is not a width; write fixed:3"),
         ("fixed:0", "width=0 must be a whole number from 1"),
-        ("greedy-p:x", "'x' is not a load; write greedy-p:0.85"),
+        ("greedy-p:x", "'x' is not a load; write greedy-p or greedy-p:0.85"),
         ("price:", "policy 'price:' lacks its number; write price, price:1,8 or price:1,8,2"),
         ("price:1", "'1' is not Q0,ELL or Q0,ELL,TAIL, two or three numbers; write price, price:"),
         ("price:1,2,3,4", "'1,2,3,4' is not Q0,ELL or Q0,ELL,TAIL"),
@@ -77,7 +77,7 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
 )
 def test_bad_names_are_explained(text, message):
     with pytest.raises(MoldableError, match=message):
-        read_policy(text, SCENARIO.workload, 40)
+        read_policy(text, SCENARIO)
 
 
 def test_a_file_that_does_not_suit_the_workload_is_named(tmp_path):
@@ -86,7 +86,7 @@ def test_a_file_that_does_not_suit_the_workload_is_named(tmp_path):
     with pytest.raises(
         MoldableError, match=r"others\.json: thresholds names class 'others', which"
     ):
-        read_policy(str(path), SCENARIO.workload, 40)
+        read_policy(str(path), SCENARIO)
 
 
 def test_simulate_takes_them(run, tmp_path):

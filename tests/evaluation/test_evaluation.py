@@ -18,11 +18,13 @@ from moldable import (
     Lognormal,
     MixedErlang,
     MoldableError,
+    Policy,
     Renewal,
     Scenario,
     SimulationDetail,
     SpeedUp,
     Workload,
+    compare,
     evaluate,
     parse_arrivals,
 )
@@ -316,6 +318,25 @@ def test_a_chain_that_turns_out_unsolvable_is_simulated_unless_it_was_asked_for(
     assert "no luck" in found.reason
     with pytest.raises(ChainError, match="no luck"):
         evaluate(Scenario(mixed(), 20), method="chain")
+
+
+class Counted(Policy):
+    """One width for all, which counts how often it is asked."""
+
+    asked = 0
+
+    def decide(self, job_class, idle):  # noqa: ARG002
+        self.asked += 1
+        return {3: 1.0}
+
+
+@pytest.mark.parametrize("method", ["chain", "simulate"])
+def test_a_policy_is_tabulated_once(method):
+    alone, compared = Counted(), Counted()
+    evaluate(Scenario(mixed(), 20), alone, method=method, **ROUGH)
+    assert alone.asked == 21  # once for each number of idle servers
+    compare(Scenario(mixed(), 20), [compared], method=method, **ROUGH)
+    assert compared.asked == 21
 
 
 def test_shares_that_only_round_to_one_block_nobody():

@@ -103,20 +103,17 @@ def _read_policies(texts: list[str], scenario: Scenario) -> dict[str, Rule]:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas, but for those between the numbers of a price."""
+    """Split at commas; a number belongs to the policy before it."""
     parts: list[str] = []
     for part in text.split(","):
-        if parts and parts[-1].strip().startswith("price:") and _belongs(parts[-1], part):
+        if parts and _is_number(part):
             parts[-1] += f",{part}"
         else:
             parts.append(part)
     return parts
 
 
-def _belongs(price: str, part: str) -> bool:
-    """Is this ell, whatever it looks like, or a number, which is no policy's name?"""
-    if "," not in price:
-        return True
+def _is_number(part: str) -> bool:
     try:
         float(part)
     except ValueError:

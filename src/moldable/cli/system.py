@@ -72,7 +72,8 @@ ArrivalsOption = Annotated[
         help="Arrival process: poisson (default); renewal:CV, independent lognormal times between "
         "arrivals with this coefficient of variation, or renewal:LAW with a law as for --size; "
         "mmpp:LEVELS:SWITCHING, a rate that jumps between relative levels, such as "
-        "mmpp:0.5,2:0.1,0.2; or a CSV file of arrival times.",
+        "mmpp:0.5,2:0.1,0.2 (from 0.5 to 2 at rate 0.1, back at rate 0.2); or a CSV file of "
+        "arrival times.",
     ),
 ]
 JsonOption = Annotated[

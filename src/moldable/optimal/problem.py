@@ -6,7 +6,6 @@ width policy, whatever it looks at, is a choice of one fitting kind for each cla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -20,9 +19,8 @@ from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario, checked_scenario
 from moldable.model.sizes import Exponential
 from moldable.model.workload import Workload
+from moldable.policies.observation import Jobs
 
-Jobs = Mapping[str, Mapping[int, int]]
-"""Running jobs: by class, then by width."""
 MOST_KINDS: Final = 127
 """Decisions are kept in one byte each."""
 
