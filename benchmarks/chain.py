@@ -20,11 +20,11 @@ GROWING = (30, 68, 151, 262, 416)
 MOST_MEMORY = 3000.0
 # Both solvers and the window, once each.
 SMALL = """
-from moldable import SpeedUp, Workload
+from moldable import Scenario, SpeedUp
 from moldable.exact.exact import stationary_law
 curve = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 for servers, load in ((68, 0.85), (30, 0.85), (300, 0.994)):
-    stationary_law(Workload.single(curve, load, servers), servers)
+    stationary_law(Scenario.single(curve, load, servers))
 """
 
 
@@ -79,8 +79,8 @@ def _large() -> Row:
     found = _child(
         SMALL,
         "n, started = 100_000, time.process_time()",
-        "work = Workload.single(curve, 1 - 0.1 / n**0.5, n)",
-        "answer = stationary_law(work, n).performance()",
+        "scenario = Scenario.single(curve, 1 - 0.1 / n**0.5, n)",
+        "answer = stationary_law(scenario).performance()",
         "spent = time.process_time() - started",
         "status = open('/proc/self/status').read()",
         "peak = int(status.partition('VmHWM:')[2].split()[0]) / 1024",

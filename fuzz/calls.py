@@ -169,7 +169,7 @@ class Writer:
             lambda: f"Regime({self.number()}, {self.number()}).load({self.servers()})",
             lambda: f"parse_regime({self.any(repr('1/2,0.1'), repr('1,1'))})",
             lambda: f"read_curve({self.any(repr('missing.csv'))})",
-            lambda: f"read_workload({self.any(repr('missing.toml'))})",
+            lambda: f"read_scenario({self.any(repr('missing.toml'))})",
             lambda: f"read_policy_file({self.any(repr('missing.json'))})",
             lambda: f"write_policy_file(greedy_p({self.scenario()}), {self.any(repr('p.json'))})",
             lambda: f"{self.size()}.cdf({self.any('1', '[0.5, 1]')})",

@@ -16,14 +16,15 @@ EVALUATING = ("evaluate", "simulate", "compare")
 COSTLY = ("tune", "tradeoff")
 SYSTEM = ("--speedup", "--load", "--regime", "--servers", "--workload")
 SIMULATING = ("--size", "--precision", "--seed", "--threads")
+ARRIVALS = ("poisson", "renewal:2", "renewal:0", "renewal:pareto:1.5", "mmpp:0.5,2:0.1,0.2")
 OPTIONS = {
     "optimum": (*SYSTEM, "--plot"),
     "bounds": SYSTEM[:-1],
-    "evaluate": (*SYSTEM, *SIMULATING, "--policy", "--method"),
-    "compare": (*SYSTEM, *SIMULATING, "--policies", "--method"),
+    "evaluate": (*SYSTEM, *SIMULATING, "--arrivals", "--policy", "--method"),
+    "compare": (*SYSTEM, *SIMULATING, "--arrivals", "--policies", "--method"),
     "simulate": (
         *(*SYSTEM, *SIMULATING, "--policy", "--jobs", "--replications", "--warmup", "--start"),
-        *("--estimator", "--max-jobs", "--dask"),
+        *("--estimator", "--max-jobs", "--dask", "--arrivals"),
     ),
     "tune": (*SYSTEM, *SIMULATING, "--max-blocking", "--blocked-job-price", "--max-time"),
     "tradeoff": (*SYSTEM, *SIMULATING, "--prices", "--out"),
@@ -32,7 +33,7 @@ OPTIONS = {
 WORK = (
     *("--servers", "--speedup", "--load", "--regime", "--jobs", "--replications", "--precision"),
     *("--warmup", "--max-jobs", "--prices", "--max-blocking", "--max-time", "--blocked-job-price"),
-    *("--size", "--policy", "--policies", "--start"),
+    *("--size", "--arrivals", "--policy", "--policies", "--start"),
 )
 """Options by which one may ask for hours of work."""
 
@@ -113,6 +114,9 @@ def valid(rng: Rng, command: str) -> Draft:
 def _simulate(rng: Rng, draft: Draft) -> None:
     del draft.options["--precision"]
     draft.options |= {"--jobs": rng.choice(("20", "200")), "--replications": rng.choice("248")}
+    if rng.random() < 0.2:
+        draft.options["--arrivals"] = rng.choice((*ARRIVALS, "arrivals.csv"))
+        draft.files["arrivals.csv"] = rng.choice(corpus.TIMES)
     if rng.random() < 0.2:
         draft.options["--warmup"] = rng.choice(("0", "1", "3.5"))
     if rng.random() < 0.2:

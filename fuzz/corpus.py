@@ -36,6 +36,7 @@ size = "sizes.csv"
 speedup = { measured = "curve.csv" }
 """,
     b"""servers = 5
+arrivals = "mmpp:0.5,2:0.1,0.2"
 [[class]]
 arrival_rate = 1
 speedup = { model = "power", exponent = 0.8, d = 2 }
@@ -50,6 +51,7 @@ CURVES = (
     b"width,speedup\n1,1\n2,1.9\n",
     b"# c\nwidth,time\n2,3\n2,4\n",
 )
+TIMES = (b"0\n1\n1\n2.5\n", b"time\n3\n4\n", b"# times\n-1e3\n2e3\n")
 SIZES = (b"1\n2\n3.5\n0.25\n", b"size\n10\n20\n5\n", b"# sizes\n1e3\n2e3\n")
 POLICIES = (
     {"policy": "greedy"},

@@ -37,7 +37,7 @@ from moldable import (
     parse_speedup,
     read_curve,
     read_policy_file,
-    read_workload,
+    read_scenario,
     reserve,
     reserve_whole,
     simulate,
@@ -109,7 +109,7 @@ def test_curves_laws_and_files_refuse_what_cannot_be_read(odd):
         SizeLaw.parse,
         MixedErlang,
         read_curve,
-        read_workload,
+        read_scenario,
         read_policy_file,
         lambda value: write_policy_file(Greedy(), value),
     ):

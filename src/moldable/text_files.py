@@ -52,6 +52,32 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     return content
 
 
+def read_column(path: Path, header: str) -> list[tuple[int, float]]:
+    """Read numbers, one on each line, with their line numbers; `#` starts a comment.
+
+    The header is optional. Every complaint has the file and the line.
+    """
+    found: list[tuple[int, float]] = []
+    for line, content in enumerate(read_text(path).split("\n"), start=1):
+        cell = content.partition("#")[0].strip()
+        if not cell or (not found and cell.strip('"').lower() == header):
+            continue
+        if "," in cell or ";" in cell:
+            raise InputError(
+                f"{path}, line {line}: several columns{quoted(cell)}; keep only the {header}s"
+            )
+        try:
+            found.append((line, float(cell)))
+        except ValueError:
+            raise InputError(
+                f"{path}, line {line}: the {header}{quoted(cell)} is not a number; write one "
+                f"{header} on each line, under an optional header {header}"
+            ) from None
+    if not found:
+        raise InputError(f"{path}: there is no {header} in the file; write one on each line")
+    return found
+
+
 def quoted(cell: str) -> str:
     """Return a cell of a data file for a message if it looks like a number, otherwise nothing.
 

@@ -23,6 +23,7 @@ from moldable import (
     SpeedUp,
     Workload,
     evaluate,
+    parse_arrivals,
 )
 from moldable.errors import ChainError
 from moldable.exact.exact import stationary_law
@@ -84,10 +85,11 @@ def test_a_large_cluster_on_two_widths_is_solved_on_a_window():
     ("scenario", "reason"),
     [
         (Scenario(mixed(Lognormal(1.0)), 20), "without phases"),
-        (Scenario(mixed(), 20, Renewal(Deterministic())), "without phases"),
+        (Scenario(mixed(), 20, Renewal(Deterministic())), "for Poisson arrivals only"),
+        (Scenario(mixed(), 20, parse_arrivals("mmpp:0.5,2:0.1,0.2")), "for Poisson arrivals only"),
         (Scenario.single(SUB_LINEAR, 0.8, 400), "the chain would have"),
     ],
-    ids=["sizes", "arrivals", "states"],
+    ids=["sizes", "renewal", "mmpp", "states"],
 )
 def test_everything_else_is_simulated(scenario, reason):
     found = evaluate(scenario, **ROUGH)

@@ -11,6 +11,7 @@ from moldable.cli.evaluate import MethodOption, PrecisionOption, SeedOption, Thr
 from moldable.cli.policy import read_policy
 from moldable.cli.simulate import end_if_interrupted
 from moldable.cli.system import (
+    ArrivalsOption,
     JsonOption,
     LoadOption,
     RegimeOption,
@@ -46,6 +47,7 @@ def compare(
         ),
     ] = None,
     size: SizeOption = None,
+    arrivals: ArrivalsOption = None,
     method: MethodOption = "auto",
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
@@ -62,7 +64,7 @@ def compare(
     from moldable.evaluation.compare import compare as run
 
     output.show_log()
-    scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
     named = _read_policies(policies or ["greedy-p,greedy"], scenario)
     with output.progress_bar("replications") as progress:
         answer = run(

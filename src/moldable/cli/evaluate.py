@@ -10,6 +10,7 @@ from moldable.cli import output
 from moldable.cli.policy import DEFAULT, PolicyOption, read_policy
 from moldable.cli.simulate import end_if_interrupted
 from moldable.cli.system import (
+    ArrivalsOption,
     JsonOption,
     LoadOption,
     RegimeOption,
@@ -50,6 +51,7 @@ def evaluate(
     workload: WorkloadOption = None,
     policy: PolicyOption = DEFAULT,
     size: SizeOption = None,
+    arrivals: ArrivalsOption = None,
     method: MethodOption = "auto",
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
@@ -68,7 +70,7 @@ def evaluate(
     from moldable.evaluation.evaluate import evaluate as run
 
     output.show_log()
-    scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
     chosen = read_policy(policy, scenario)
     with output.progress_bar("replications") as progress:
         answer = run(

@@ -11,6 +11,7 @@ from moldable.cli import output
 from moldable.cli.dask_cluster import dask_executor
 from moldable.cli.policy import DEFAULT, PolicyOption, read_policy
 from moldable.cli.system import (
+    ArrivalsOption,
     JsonOption,
     LoadOption,
     RegimeOption,
@@ -39,6 +40,7 @@ def simulate(
     workload: WorkloadOption = None,
     policy: PolicyOption = DEFAULT,
     size: SizeOption = None,
+    arrivals: ArrivalsOption = None,
     jobs: Annotated[
         float | None,
         typer.Option("--jobs", metavar="N", help="Arrivals in each replication; 5e6 works."),
@@ -97,7 +99,7 @@ def simulate(
     from moldable.simulation.simulate import simulate as run
 
     output.show_log()
-    scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
     chosen = _kept_widths(policy, scenario)
     with dask_executor(dask) as executor, output.progress_bar("replications") as progress:
         answer = run(

@@ -116,10 +116,12 @@ def choose_method(system: System) -> tuple[str, str]:
     open_pools = [pool for pool in pools if closed_form(pool) is None]
     if not open_pools:
         return "closed-form", "a formula is known"
+    if not system.poisson:
+        return "simulate", "exact answers are known for Poisson arrivals only"
     counts = [predicted_states(pool) for pool in open_pools]
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
-        return "simulate", "sizes or arrivals without phases have no chain"
+        return "simulate", "sizes without phases have no chain"
     states = sum(known)
     if states <= QUICK:
         return "auto", "no formula is known, but the chain can be solved"

@@ -24,6 +24,7 @@ def provenance(scenario: Scenario, policy: str, **more: object) -> dict[str, Any
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "policy": policy,
         "servers": scenario.servers,
+        "arrivals": str(scenario.arrivals),
         "sizes": [str(job_class.size) for job_class in scenario.workload.classes],
         **more,
     }

@@ -1,35 +1,41 @@
-"""What does a workload file ask?
+"""Scenarios as TOML files.
 
-A TOML file: `servers`, `sharing`, then one `[[class]]` table for each class. Every complaint names
-the file and, where it can be found, the line.
+`servers`, `sharing` and `arrivals`, then one `[[class]]` table for each class. Every complaint
+names the file and, where it can be found, the line.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, TypeVar
 
 from moldable.checks import LARGEST, SMALLEST, checked_path, whole
 from moldable.checks import number as to_number
 from moldable.errors import InputError, MoldableError, WorkloadError, nearest
+from moldable.files.arrivals import parse_arrivals
 from moldable.files.curve_csv import read_curve
 from moldable.files.spelling import MODELS, parse_speedup
-from moldable.model.sizes import SizeLaw
+from moldable.model.arrivals import Arrivals
+from moldable.model.scenario import Scenario
+from moldable.model.sizes import Empirical, SizeLaw
 from moldable.model.speedup import SpeedUp
-from moldable.model.workload import JobClass, Workload
+from moldable.model.workload import SHARING, JobClass, Workload
 from moldable.text_files import read_text
 
 T = TypeVar("T")
 
-FILE_KEYS: Final = ("servers", "sharing", "class")
+FILE_KEYS: Final = ("servers", "sharing", "arrivals", "class")
 CLASS_KEYS: Final = ("name", "arrival_rate", "mean_size", "weight", "size", "speedup")
 REQUIRED: Final = ("arrival_rate", "speedup")
 
 MOST_BYTES: Final = 2**20
+MEAN_ROUNDING: Final = 1e-6
+"""How far a mean size may be from the mean of measured sizes, relatively."""
 MOST_PARTS: Final = 4
 LONGEST_WORD: Final = 1000
 _STRING_OR_COMMENT: Final = re.compile(
@@ -45,22 +51,13 @@ _RUN: Final = re.compile(r"[\w\-. \t]+")
 """What may be a dotted key or a number, once strings are replaced by one letter."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class WorkloadFile:
-    """What a workload file holds.
+def read_scenario(path: Path | str, servers: int | None = None) -> Scenario:
+    """Read a scenario from a TOML file.
 
-    Attributes:
-        workload: its classes.
-        servers: the size of the cluster, if the file names it.
+    Args:
+        path: of the file.
+        servers: the size of the cluster; by default the one that the file names.
     """
-
-    workload: Workload
-    servers: int | None
-
-
-def read_workload(path: Path | str) -> WorkloadFile:
-    """Read a workload file."""
     path = checked_path(path)
     text = read_text(path, MOST_BYTES)
     data = _parsed(path, text)
@@ -72,12 +69,23 @@ def read_workload(path: Path | str) -> WorkloadFile:
     if not tables:
         raise source.error("there is no class; add at least one [[class]] table", None, None)
     classes = tuple(_job_class(source, number, table) for number, table in enumerate(tables))
-    try:
-        workload = Workload(classes, data.get("sharing", "pool"))
-    except MoldableError as error:
-        faulty = "sharing" if "sharing=" in str(error) else None
-        raise source.error(str(error), None, faulty) from None
-    return WorkloadFile(workload, _servers(source, data))
+    own = _guard(source, None, "servers", lambda: _servers(data))
+    arrivals = _guard(source, None, "arrivals", lambda: _arrivals(data, path.parent))
+    sharing = data.get("sharing", "pool")
+    faulty = None if sharing in SHARING else "sharing"
+    workload = _guard(source, None, faulty, lambda: Workload(classes, sharing))
+    n = own if servers is None else servers
+    if n is None:
+        raise InputError(f"{path} names no servers; add 'servers = N' or pass --servers N")
+    return _guard(source, None, None, lambda: Scenario(workload, n, arrivals))
+
+
+def _servers(data: Mapping[str, Any]) -> int | None:
+    return None if "servers" not in data else whole(data["servers"], "servers", WorkloadError)
+
+
+def _arrivals(data: Mapping[str, Any], folder: Path) -> Arrivals:
+    return parse_arrivals(data.get("arrivals", "poisson"), folder)
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
@@ -140,16 +148,6 @@ class _Source:
         return header
 
 
-def _servers(source: _Source, data: Mapping[str, Any]) -> int | None:
-    servers = data.get("servers")
-    if servers is None:
-        return None
-    try:
-        return whole(servers, "servers", WorkloadError)
-    except WorkloadError as error:
-        raise source.error(str(error), None, "servers") from None
-
-
 def _job_class(source: _Source, number: int, table: Mapping[str, Any]) -> JobClass:
     source.refuse_unknown(table, CLASS_KEYS, number)
     for key in REQUIRED:
@@ -163,12 +161,7 @@ def _job_class(source: _Source, number: int, table: Mapping[str, Any]) -> JobCla
     }
     if not isinstance(name, str):
         raise source.error(f"name={name!r} must be text in quotes", number, "name")
-    size = _guard(
-        source,
-        number,
-        "size",
-        lambda: SizeLaw.parse(str(table.get("size", "exponential")), source.path.parent),
-    )
+    size = _guard(source, number, "size", lambda: _size(table, source.path.parent, numbers))
     speedup = _guard(source, number, "speedup", lambda: _speedup(source, number, table["speedup"]))
     faulty = next((k for k, v in numbers.items() if not SMALLEST <= v <= LARGEST), None)
     return _guard(
@@ -176,11 +169,24 @@ def _job_class(source: _Source, number: int, table: Mapping[str, Any]) -> JobCla
     )
 
 
-def _guard(source: _Source, number: int, key: str | None, build: Callable[[], T]) -> T:
+def _size(table: Mapping[str, Any], folder: Path, numbers: dict[str, float]) -> SizeLaw:
+    """Read the law of sizes; the mean of measured ones is the class's mean size."""
+    law = SizeLaw.parse(str(table.get("size", "exponential")), folder)
+    if isinstance(law, Empirical):
+        mean = numbers.setdefault("mean_size", law.measured_mean)
+        if not math.isclose(mean, law.measured_mean, rel_tol=MEAN_ROUNDING):
+            raise WorkloadError(
+                f"mean_size={mean:g}, but the sizes in {law.source} have mean "
+                f"{law.measured_mean:.9g}; leave out mean_size, or correct one of the two"
+            )
+    return law
+
+
+def _guard(source: _Source, number: int | None, key: str | None, build: Callable[[], T]) -> T:
     """Build a value; point its complaint, if any, at the key it came from."""
     try:
         return build()
-    except InputError:
+    except InputError:  # about a file, which it names
         raise
     except MoldableError as error:
         raise source.error(str(error), number, key) from None

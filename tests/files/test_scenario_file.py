@@ -1,10 +1,10 @@
-"""Workload files, good and bad."""
+"""Scenario files, good and bad."""
 
 from __future__ import annotations
 
 import pytest
 
-from moldable import SizeLaw, SpeedUp, read_workload
+from moldable import Poisson, Renewal, SizeLaw, SpeedUp, parse_arrivals, read_scenario
 from moldable.errors import InputError
 
 GOOD = """
@@ -50,7 +50,7 @@ def write(folder, text):
 
 def test_every_way_to_write_a_class(tmp_path):
     (tmp_path / "times.csv").write_text("width,time\n1,10\n2,6\n")
-    file = read_workload(write(tmp_path, GOOD))
+    file = read_scenario(write(tmp_path, GOOD))
     assert file.servers == 64
     assert file.workload.sharing == "reserved"
     a, second, gaps, measured, text = file.workload.classes
@@ -62,9 +62,41 @@ def test_every_way_to_write_a_class(tmp_path):
     assert gaps.speedup == SpeedUp({1: 1, 4: 3.5})
     assert measured.speedup == SpeedUp.from_times({1: 10, 2: 6})
     assert text.speedup == SpeedUp.linear(3)
-    bare = read_workload(write(tmp_path, "[[class]]\narrival_rate=1\nspeedup=[1]\n"))
-    assert bare.servers is None
-    assert bare.workload.sharing == "pool"
+    assert file.arrivals == Poisson()
+    bare = write(tmp_path, "[[class]]\narrival_rate=1\nspeedup=[1]\n")
+    assert read_scenario(bare, 7).workload.sharing == "pool"
+    assert read_scenario(bare, servers=7).servers == 7
+    with pytest.raises(InputError, match="names no servers; add 'servers = N'"):
+        read_scenario(bare)
+
+
+def test_the_servers_that_are_asked_for_replace_those_of_the_file(tmp_path):
+    path = write(tmp_path, "servers = 8\n[[class]]\narrival_rate=1\nspeedup=[1]\n")
+    assert read_scenario(path).servers == 8
+    assert read_scenario(path, 16).servers == 16
+
+
+def test_arrivals_are_written_as_on_the_command_line(tmp_path):
+    text = "servers = 8\narrivals = {!r}\n[[class]]\narrival_rate=1\nspeedup=[1]\n"
+    found = read_scenario(write(tmp_path, text.format("mmpp:0.5,2:0.1,0.2"))).arrivals
+    assert found == parse_arrivals("mmpp:0.5,2:0.1,0.2")
+    (tmp_path / "gaps.csv").write_text("1\n3\n")
+    found = read_scenario(write(tmp_path, text.format("renewal:gaps.csv"))).arrivals
+    assert found == Renewal(SizeLaw.parse("gaps.csv", tmp_path))
+    (tmp_path / "times.csv").write_text("0\n0.5\n2\n")
+    found = read_scenario(write(tmp_path, text.format("times.csv"))).arrivals
+    assert found.times.tolist() == [0.0, 0.5, 2.0]
+
+
+def test_the_mean_of_a_file_of_sizes_is_the_mean_size(tmp_path):
+    (tmp_path / "sizes.csv").write_text("1\n3\n8\n")
+    text = "servers=8\n[[class]]\narrival_rate=1\nspeedup=[1]\nsize='sizes.csv'\n"
+    (found,) = read_scenario(write(tmp_path, text)).workload.classes
+    assert found.mean_size == pytest.approx(4.0, rel=1e-15)
+    (found,) = read_scenario(write(tmp_path, text + "mean_size = 4\n")).workload.classes
+    assert found.mean_size == 4.0
+    with pytest.raises(InputError, match=r"line 5: mean_size=1, but the sizes .* have mean 4; "):
+        read_scenario(write(tmp_path, text + "mean_size = 1\n"))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +135,18 @@ def test_every_way_to_write_a_class(tmp_path):
         ("[[class]]\narrival_rate=1\nspeedup={measured='x.csv',d=2}\n", "unknown key 'd'"),
         ("[[class]]\narrival_rate=1\nspeedup={measured='x.csv'}\n", "no such file"),
         ("[[class]]\narrival_rate=1\nspeedup=[1]\nsize='parito'\n", "line 4: .*'pareto'"),
+        (
+            "arrivals='renewl:2'\n[[class]]\narrival_rate=1\nspeedup=[1]\n",
+            "line 1: unknown arrivals 'renewl:2'; did you mean 'renewal'",
+        ),
+        (
+            "arrivals=3\n[[class]]\narrival_rate=1\nspeedup=[1]\n",
+            "line 1: arrivals is of type int",
+        ),
+        (
+            "servers=4\n[[class]]\narrival_rate=1\nspeedup={8=6}\n",
+            "toml: class 'class 1': its narrowest width is 8, but there are 4 servers",
+        ),
         (
             "[[class]]\narrival_rate=1\nspeedup=[1]\nsise='pareto'\n",
             "line 4: .*did you mean 'size'",
@@ -158,13 +202,13 @@ def test_every_way_to_write_a_class(tmp_path):
 def test_faulty_files_are_explained_with_their_line(tmp_path, text, message):
     path = write(tmp_path, text)
     with pytest.raises(InputError, match=message) as caught:
-        read_workload(path)
+        read_scenario(path)
     assert str(tmp_path) in str(caught.value)
 
 
 def test_missing_files_are_explained(tmp_path):
     with pytest.raises(InputError, match="no such file"):
-        read_workload(tmp_path / "missing.toml")
+        read_scenario(tmp_path / "missing.toml")
 
 
 CLASS = "servers = 4\n[[class]]\narrival_rate = 1\n"
@@ -175,7 +219,7 @@ CLASS = "servers = 4\n[[class]]\narrival_rate = 1\n"
 )
 def test_arrays_nested_deeply_are_refused(tmp_path, key):
     with pytest.raises(InputError, match="nests brackets too deeply; a workload needs three"):
-        read_workload(write(tmp_path, f"{CLASS}{key} {'[' * 2000}{']' * 2000}}}\n"))
+        read_scenario(write(tmp_path, f"{CLASS}{key} {'[' * 2000}{']' * 2000}}}\n"))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +235,7 @@ def test_arrays_nested_deeply_are_refused(tmp_path, key):
 )
 def test_keys_and_numbers_of_thousands_of_parts_are_refused_before_they_are_parsed(tmp_path, text):
     with pytest.raises(InputError, match="has a key of more than 4 parts, or a key or number"):
-        read_workload(write(tmp_path, text))
+        read_scenario(write(tmp_path, text))
 
 
 def test_dots_in_strings_and_comments_are_no_parts_of_a_key(tmp_path):
@@ -201,14 +245,14 @@ speedup = {{1 = 1.0, 2 = 1.5, '3' = 1.75}}
 size = 'run.2024.01.02.node.csv'
 """
     (tmp_path / "run.2024.01.02.node.csv").write_text("1\n2\n")
-    (found,) = read_workload(write(tmp_path, text)).workload.classes
+    (found,) = read_scenario(write(tmp_path, text)).workload.classes
     assert found.name == 'a.b.c.d.e.f.g " # h.i.j'
     assert found.speedup == SpeedUp([1, 1.5, 1.75])
 
 
 def test_a_file_beyond_a_megabyte_is_refused(tmp_path):
     with pytest.raises(InputError, match="is larger than 1 MiB"):
-        read_workload(write(tmp_path, "#" * (2**20 + 1)))
+        read_scenario(write(tmp_path, "#" * (2**20 + 1)))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +265,7 @@ def test_a_file_beyond_a_megabyte_is_refused(tmp_path):
 )
 def test_a_nul_in_the_name_of_a_file_is_refused(tmp_path, line):
     with pytest.raises(InputError, match=r"a\\x00b.csv cannot be read: embedded null byte"):
-        read_workload(write(tmp_path, f"{CLASS}{line}\n"))
+        read_scenario(write(tmp_path, f"{CLASS}{line}\n"))
 
 
 @pytest.mark.parametrize(
@@ -244,5 +288,5 @@ def test_a_nul_in_the_name_of_a_file_is_refused(tmp_path, line):
 def test_text_of_a_data_file_is_never_repeated(tmp_path, line, content):
     (tmp_path / "data.csv").write_text(content)
     with pytest.raises(InputError, match=r"data\.csv, line \d: ") as refused:
-        read_workload(write(tmp_path, f"{CLASS}{line}\n"))
+        read_scenario(write(tmp_path, f"{CLASS}{line}\n"))
     assert "secret" not in str(refused.value)
