@@ -63,6 +63,7 @@ from .policies.price import PricePolicy as PricePolicy
 from .policies.rigid import Rigid as Rigid
 from .policies.thresholds import Thresholds as Thresholds
 from .policies.untuned import untuned_price as untuned_price
+from .policies.value import value_policy as value_policy
 from .simulation.simulate import simulate as simulate
 from .system.performance import ClassPerformance as ClassPerformance
 from .system.performance import Estimate as Estimate

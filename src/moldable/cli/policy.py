@@ -24,8 +24,9 @@ USAGES = {
     "rigid": "rigid",
     "equi": "equi",
     "price": "price, price:1,8 or price:1,8,2",
+    "value": "value:8",
 }
-NUMBER_NEEDED = ("fixed", "fixed-strict")
+NUMBER_NEEDED = ("fixed", "fixed-strict", "value")
 
 PolicyOption = Annotated[
     str,
@@ -35,7 +36,8 @@ PolicyOption = Annotated[
         help="greedy-p[:DESIGN_LOAD] (the optimum's shares), greedy (the widest that fits), "
         "fixed:WIDTH, fixed-strict:WIDTH (that width or blocked), rigid (each class its one "
         "width or blocked), price[:Q0,ELL[,TAIL]] (holding a server costs exp(Q0 - idle/ELL), or "
-        "exp(Q0) (1 + idle/(TAIL ELL))^-TAIL; without numbers: a rule's guess), equi "
+        "exp(Q0) (1 + idle/(TAIL ELL))^-TAIL; without numbers: a rule's guess), value:COST (the "
+        "best widths by idle servers if a blocked job costs so many mean sizes), equi "
         "(preemptive, only where it can be evaluated), or a JSON file.",
     ),
 ]
@@ -43,15 +45,19 @@ PolicyOption = Annotated[
 
 def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | None:
     """Read the name of a policy or its file; None is the default, greedy(p*)."""
+    from moldable.model.scenario import Scenario
     from moldable.policies.greedy import greedy_p
     from moldable.policies.untuned import untuned_price
+    from moldable.policies.value import value_policy
 
     if text.strip().lower().endswith(".json"):
         return _from_file(Path(text.strip()), workload, servers)
     name, colon, parameter = text.strip().partition(":")
     _refuse_bad_spelling(text, name, colon, parameter)
     if name == "greedy-p":
-        return greedy_p(workload, servers, _load(text, parameter)) if parameter else None
+        return greedy_p(workload, servers, _number(text, parameter, "load")) if parameter else None
+    if name == "value":
+        return value_policy(Scenario(workload, servers), _number(text, parameter, "cost"))
     if name == "price" and not parameter:
         return untuned_price(workload, servers)
     return _rule(text, name, parameter)
@@ -131,10 +137,9 @@ def _price(text: str, parameter: str) -> PricePolicy:
     )
 
 
-def _load(text: str, parameter: str) -> float:
+def _number(text: str, parameter: str, what: str) -> float:
     try:
         return float(parameter)
     except ValueError:
-        raise InputError(
-            f"policy {text!r}: {parameter!r} is not a load; write greedy-p:0.85"
-        ) from None
+        usage = USAGES[text.strip().partition(":")[0]].split(" or ")[-1]
+        raise InputError(f"policy {text!r}: {parameter!r} is not a {what}; write {usage}") from None

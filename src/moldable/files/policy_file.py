@@ -5,6 +5,7 @@
 `{"policy": "fixed", "width": 3, "strict": false}`
 `{"policy": "rigid"}` or `{"policy": "rigid", "classes": {"jobs": 3}}`   the width of each class
 `{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}`        idle servers: width
+`{"policy": "thresholds", "classes": {"jobs": {"4": {"1": 0.5, "2": 0.5}}}}`     width: probability
 `{"policy": "price", "q0": 1.0, "ell": 8.0, "form": "stepwise"}`         exp(q0 - idle/ell)
 `{"policy": "price", "q0": 1.0, "ell": 8.0, "tail": 2.0}`                with a long tail
 `{"policy": "price", "prices": [2.0, 1.0, 0.25]}`                        with 1, 2, ... idle
@@ -151,16 +152,22 @@ def _tables(data: Data, row: str) -> dict[str, dict[int, Any]]:
     for name, table in _classes(data).items():
         if not isinstance(table, dict):
             raise InputError(f"class {name!r} has {table!r}; write {row}")
-        tables[name] = {}
-        for key, value in table.items():
-            number = int(key) if key.isascii() and key.isdigit() and len(key) <= DIGITS else None
-            if number is None or number in tables[name]:
-                raise InputError(
-                    f"class {name!r}: key {key[:DIGITS]!r} is no whole number of servers or "
-                    f"repeats one; write {row}"
-                )
-            tables[name][number] = value
+        tables[name] = _whole_keys(name, table, row)
     return tables
+
+
+def _whole_keys(name: str, table: dict[str, Any], row: str) -> dict[int, Any]:
+    """Return a table whose keys are numbers of servers; a draw among widths is one itself."""
+    found: dict[int, Any] = {}
+    for key, value in table.items():
+        number = int(key) if key.isascii() and key.isdigit() and len(key) <= DIGITS else None
+        if number is None or number in found:
+            raise InputError(
+                f"class {name!r}: key {key[:DIGITS]!r} is no whole number of servers or "
+                f"repeats one; write {row}"
+            )
+        found[number] = _whole_keys(name, value, row) if isinstance(value, dict) else value
+    return found
 
 
 def _read_greedy_p(data: Data) -> GreedyP:
