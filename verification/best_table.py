@@ -15,14 +15,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from moldable import Policy
+from moldable import Policy, Scenario
 from moldable.arrays import Floats, Ints
 from moldable.kernels.value_iteration import policy_values
+from moldable.optimal.optimal_control import solve
 from moldable.optimal.policy_iteration import STEPS, BestPolicy, cost_rates
 from moldable.optimal.policy_law import granted, policy_law
-from moldable.optimal.problem import ControlProblem
+from moldable.optimal.problem import ControlProblem, control_problem
 
 ROUNDS = 20
+COSTS = np.geomspace(0.3, 64.0, 24)
+START = 1e-4
 ACCURACY = 1e-8
 """Share of the residual of the values that each round leaves."""
 ROUNDING = 1e-10
@@ -54,6 +57,28 @@ def granted_widths(policy: Policy, problem: ControlProblem) -> dict[str, list[in
         job_class.name: [max(policy.decide(job_class, z)) for z in range(problem.servers + 1)]
         for job_class in problem.workload.classes
     }
+
+
+def best_time_within(scenario: Scenario, limit: float) -> float:
+    """Return the least mean time at this blocking of the tables by idle servers that are found.
+
+    Two of them are mixed, each being followed for long epochs.
+    """
+    problem = control_problem(scenario)
+    sight, points = idle_only(problem), []
+    for cost in COSTS:
+        tables = Tables(problem, float(cost))
+        start = tables.of(solve(problem, float(cost), START, None).widths_by_idle)
+        points.append(tables.figures(sight, tables.best(sight, start)[0]))
+    # The lower hull of (blocking, accepted time), read at the limit.
+    blocking, accepted = np.array(points).T
+    lines = (
+        accepted[i]
+        + (accepted[j] - accepted[i]) * (limit - blocking[i]) / (blocking[j] - blocking[i])
+        for i in np.flatnonzero(blocking <= limit)
+        for j in np.flatnonzero(blocking > limit)
+    )
+    return min(lines) / (1.0 - limit)
 
 
 @dataclass(frozen=True)
@@ -100,13 +125,23 @@ class Tables:
                 break
         return table, cost
 
+    def figures(self, sight: Sight, table: Ints) -> tuple[float, float]:
+        """Return blocking, and the accepted time per arrival."""
+        chances, _ = self._chances(table[:, sight.cells])
+        shares = self.problem.arrivals / self.problem.arrivals.sum()
+        return float(shares @ chances[:, -1]), float(shares @ chances[:, :-1] @ self.problem.times)
+
     def _law(self, decisions: Ints) -> tuple[Floats, float]:
         """Return how often each state is met, and the cost per arrival."""
         problem = self.problem
-        law = policy_law(problem, self._policy(decisions))
-        chances = granted(problem, decisions.astype(np.int8), law)
+        chances, law = self._chances(decisions)
         cost = chances[:, :-1] @ problem.times + chances[:, -1] * self._blocked
         return law, float(problem.arrivals @ cost / problem.arrivals.sum())
+
+    def _chances(self, decisions: Ints) -> tuple[Floats, Floats]:
+        """Return the probability of each kind, the last being none, by class; and the law."""
+        law = policy_law(self.problem, self._policy(decisions))
+        return granted(self.problem, decisions.astype(np.int8), law), law
 
     def _value(self, decisions: Ints, cost: float, values: Floats) -> None:
         """Make the values those of this policy."""

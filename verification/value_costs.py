@@ -1,0 +1,55 @@
+"""The value policy at a given cost of a blocked job, against the optimum of all policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from moldable import Policy, evaluate, tune, value_policy
+from verification.value_systems import System, named, not_concave, random_systems
+from verification.verdict import Verdict
+
+MEDIAN, WORST = 2e-3, 1e-2
+
+
+def experiments() -> Iterator[Verdict]:
+    """Judge one and two classes with concave curves; print the rest."""
+    yield from _judged("named, concave", named())
+    few = [system for system in random_systems() if len(system.scenario.workload.classes) < 3]
+    yield from _judged("random, one and two classes", few)
+    many = (system for system in random_systems() if len(system.scenario.workload.classes) > 2)
+    _told("random, three classes", *_gaps(many))
+    _told("not concave", *_gaps(not_concave()))
+
+
+def _judged(what: str, systems: Iterable[System]) -> Iterator[Verdict]:
+    names, computed, tuned = _gaps(systems)
+    _told(what, names, computed, tuned)
+    for form, gaps in (("as computed", computed), ("tuned", tuned)):
+        yield Verdict(f"{what}, {form}: median gap", float(np.median(gaps)), MEDIAN)
+        yield Verdict(f"{what}, {form}: worst gap", float(np.max(gaps)), WORST)
+
+
+def _gaps(systems: Iterable[System]) -> tuple[list[str], list[float], list[float]]:
+    names, computed, tuned = [], [], []
+    for system in systems:
+        names.append(system.name)
+        computed.append(_gap(system, value_policy(system.scenario, system.cost)))
+        tuned.append(_gap(system, tune(system.scenario, blocking_cost=system.cost, seed=1).policy))
+    return names, computed, tuned
+
+
+def _gap(system: System, policy: Policy) -> float:
+    answer = evaluate(system.scenario, policy, method="chain")
+    blocking, time = answer.blocking.value, answer.mean_execution_time.value
+    charge = system.cost * system.optimum.problem.mean_size
+    return ((1.0 - blocking) * time + charge * blocking) / system.optimum.lower_bound - 1.0
+
+
+def _told(what: str, names: list[str], computed: list[float], tuned: list[float]) -> None:
+    for form, gaps in (("as computed", computed), ("tuned", tuned)):
+        median, tenth, worst = 100.0 * np.quantile(gaps, (0.5, 0.9, 1.0))
+        print(f"  {what}, {form}: median {median:.3f} %, p90 {tenth:.3f} %, worst {worst:.3f} %")
+        for i in np.argsort(gaps)[:-4:-1]:
+            print(f"    {100.0 * gaps[i]:.3f} %  {names[i]}", flush=True)
