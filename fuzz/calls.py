@@ -104,12 +104,9 @@ class Writer:
             lambda: f"FixedWidth({self.servers()}, strict={self.any('True', 'False')})",
             lambda: f"Rigid({self.any('', lambda: self.per_class('1', '2'))})",
             lambda: f"Thresholds({self.per_class('{1: 1}', '{1: 1, 2: 2}')})",
-            lambda: f"PricePolicy.exponential({self.number()}, {self.number()})",
-            lambda: f"PricePolicy.long_tailed({self.number()}, {self.number()}, {self.number()})",
-            lambda: f"PricePolicy.constant({self.number()})",
-            lambda: f"PricePolicy.from_prices({self.any('[2.0, 1.0]', '[1]')})",
+            lambda: f"Thresholds({self.per_class('{2: {1: 0.5, 2: 0.5}}', '{1: {1: 1}}')})",
             lambda: f"greedy_p(w, {self.servers()}, {self.any('None', '0.7')})",
-            lambda: f"untuned_price(w, {self.servers()})",
+            lambda: f"value_policy(Scenario(w, {self.servers()}), {self.number()})",
         )
 
     def per_class(self, *entries: str) -> str:
@@ -171,7 +168,8 @@ class Writer:
             lambda: f"read_workload({self.any(repr('missing.toml'))})",
             lambda: f"read_policy_file({self.any(repr('missing.json'))})",
             lambda: (
-                f"write_policy_file(untuned_price({self.system()}), {self.any(repr('p.json'))})"
+                f"write_policy_file(value_policy(Scenario({self.system()}), {self.number()}), "
+                f"{self.any(repr('p.json'))})"
             ),
             lambda: f"{self.size()}.cdf({self.any('1', '[0.5, 1]')})",
         )
@@ -186,9 +184,10 @@ class Writer:
         )
 
     def tune(self) -> str:
-        target = self.rng.choice(("max_blocking", "max_time", "blocked_job_price"))
+        target = self.rng.choice(("max_blocking", "max_time", "blocking_cost"))
         small = f"Workload.single(SpeedUp([1, {self.number()}]), {self.number()}, 2)"
-        return f"tune({small}, {self.any('2')}, {target}={self.number()}, precision=0.5, seed=1)"
+        scenario = f"Scenario({small}, {self.any('2')})"
+        return f"tune({scenario}, {target}={self.number()}, precision=0.5, seed=1)"
 
 
 def odd_call(rng: Rng) -> Case:

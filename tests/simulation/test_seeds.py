@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from moldable import Greedy, SpeedUp, Workload
-from moldable.simulation import candidates, descents
+from moldable.simulation import descents
 from moldable.simulation.plan import DESCENT, JUDGED, TRIAL, child_seed
-from moldable.tuning.judge import Judge
-from moldable.tuning.targets import Target
-from moldable.tuning.trials import Trials
 
 WORKLOAD = Workload.single(SpeedUp([1, 1.8]), 0.6, 400)
 
@@ -18,9 +13,9 @@ def test_children_of_neighbouring_seeds_differ():
     children = {
         child_seed(seed, *key)
         for seed in range(100)
-        for key in ((JUDGED,), *((part, k) for part in (TRIAL, DESCENT) for k in range(10)))
+        for key in ((part, k) for part in (JUDGED, TRIAL, DESCENT) for k in range(10))
     }
-    assert len(children) == 100 * 21
+    assert len(children) == 100 * 30
 
 
 def test_descents_of_neighbouring_seeds_differ(monkeypatch):
@@ -34,36 +29,3 @@ def test_descents_of_neighbouring_seeds_differ(monkeypatch):
     for seed in (1, 2):
         descents.rare_blocking_interval(WORKLOAD, 400, Greedy(), seed=seed)
     assert len(set(asked)) == len(asked) == 16
-
-
-def test_rounds_of_trials_and_evaluations_of_neighbouring_seeds_differ(monkeypatch):
-    asked = []
-
-    def note(*_, seed, **__):
-        asked.append(seed)
-        return candidates.Trials(np.ones((1, 4)), np.zeros((1, 4)), np.ones((1, 4)))
-
-    monkeypatch.setattr("moldable.tuning.trials.try_policies", note)
-    for seed in range(1, 5):
-        trials = Trials(WORKLOAD, 400, seed, 1)
-        assert not trials.exact
-        for number in range(4):
-            trials.measure([Greedy()], number)
-        asked.append(Judge(trials, Target.of(0.1, None, None, 1.0), 0.01).seed)
-    assert len(set(asked)) == len(asked) == 20
-
-
-def test_replications_of_trials_share_nothing_with_long_seeds(monkeypatch):
-    """A seed of two words must not be mistaken for a short seed and a replication."""
-    states = []
-
-    def note(systems, _models, _jobs, streams):
-        states.append(tuple(streams.generate_state(4)))
-        return np.ones((3, len(systems)))
-
-    monkeypatch.setattr(candidates, "_run_set", note)
-    for seed in (7, 7 + 2**32, 7 + 2**33):
-        candidates.try_policies(
-            WORKLOAD, 400, [Greedy()], jobs=1, replications=3, seed=seed, threads=1
-        )
-    assert len(set(states)) == len(states) == 9

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from moldable.model.workload import Workload
     from moldable.policies.equi import Equi
     from moldable.policies.policy_table import Policy
-    from moldable.policies.price import PricePolicy
 
 DEFAULT = "greedy-p"
 USAGES = {
@@ -23,7 +22,6 @@ USAGES = {
     "fixed-strict": "fixed-strict:3",
     "rigid": "rigid",
     "equi": "equi",
-    "price": "price, price:1,8 or price:1,8,2",
     "value": "value:8",
 }
 NUMBER_NEEDED = ("fixed", "fixed-strict", "value")
@@ -35,9 +33,8 @@ PolicyOption = Annotated[
         metavar="POLICY",
         help="greedy-p[:DESIGN_LOAD] (the optimum's shares), greedy (the widest that fits), "
         "fixed:WIDTH, fixed-strict:WIDTH (that width or blocked), rigid (each class its one "
-        "width or blocked), price[:Q0,ELL[,TAIL]] (holding a server costs exp(Q0 - idle/ELL), or "
-        "exp(Q0) (1 + idle/(TAIL ELL))^-TAIL; without numbers: a rule's guess), value:COST (the "
-        "best widths by idle servers if a blocked job costs so many mean sizes), equi "
+        "width or blocked), value:COST (widths by idle servers for a blocked job that costs so "
+        "many mean sizes), equi "
         "(preemptive, only where it can be evaluated), or a JSON file.",
     ),
 ]
@@ -47,7 +44,6 @@ def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | 
     """Read the name of a policy or its file; None is the default, greedy(p*)."""
     from moldable.model.scenario import Scenario
     from moldable.policies.greedy import greedy_p
-    from moldable.policies.untuned import untuned_price
     from moldable.policies.value import value_policy
 
     if text.strip().lower().endswith(".json"):
@@ -58,8 +54,6 @@ def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | 
         return greedy_p(workload, servers, _number(text, parameter, "load")) if parameter else None
     if name == "value":
         return value_policy(Scenario(workload, servers), _number(text, parameter, "cost"))
-    if name == "price" and not parameter:
-        return untuned_price(workload, servers)
     return _rule(text, name, parameter)
 
 
@@ -92,8 +86,6 @@ def _rule(text: str, name: str, parameter: str) -> Policy | Equi:
             return FixedWidth(_width(text, name, parameter), strict=name == "fixed-strict")
         case "rigid":
             return Rigid()
-        case "price":
-            return _price(text, parameter)
         case _:
             return Equi()
 
@@ -117,24 +109,6 @@ def _width(text: str, name: str, parameter: str) -> int:
         raise InputError(
             f"policy {text!r}: {parameter!r} is not a width; write {USAGES[name]}"
         ) from None
-
-
-def _price(text: str, parameter: str) -> PricePolicy:
-    from moldable.policies.price import PricePolicy
-
-    try:
-        numbers = tuple(map(float, parameter.split(",")))
-    except ValueError:
-        numbers = ()
-    match numbers:
-        case (q0, ell):
-            return PricePolicy.exponential(q0, ell)
-        case (q0, ell, tail):
-            return PricePolicy.long_tailed(q0, ell, tail)
-    raise InputError(
-        f"policy {text!r}: {parameter!r} is not Q0,ELL or Q0,ELL,TAIL, two or three numbers; "
-        f"write {USAGES['price']}"
-    )
 
 
 def _number(text: str, parameter: str, what: str) -> float:

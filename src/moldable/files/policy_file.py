@@ -6,10 +6,6 @@
 `{"policy": "rigid"}` or `{"policy": "rigid", "classes": {"jobs": 3}}`   the width of each class
 `{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}`        idle servers: width
 `{"policy": "thresholds", "classes": {"jobs": {"4": {"1": 0.5, "2": 0.5}}}}`     width: probability
-`{"policy": "price", "q0": 1.0, "ell": 8.0, "form": "stepwise"}`         exp(q0 - idle/ell)
-`{"policy": "price", "q0": 1.0, "ell": 8.0, "tail": 2.0}`                with a long tail
-`{"policy": "price", "prices": [2.0, 1.0, 0.25]}`                        with 1, 2, ... idle
-`{"policy": "price", "scale": 2.0, "exponent": 1.5}`                     scale*(idle + 1)**-exponent
 
 What holds such a thing under "policy", as an answer of `moldable tune --json` does, will do.
 Every complaint about what is written names the file; whether it suits a workload is seen when it is
@@ -29,13 +25,6 @@ from moldable.errors import InputError, MoldableError, PolicyError, nearest
 from moldable.policies.fixed_width import FixedWidth
 from moldable.policies.greedy import Greedy, GreedyP
 from moldable.policies.policy_table import Policy
-from moldable.policies.price import PricePolicy
-from moldable.policies.prices import (
-    ExponentialPrice,
-    LongTailPrice,
-    PowerLawPrice,
-    TabulatedPrice,
-)
 from moldable.policies.rigid import Rigid
 from moldable.policies.thresholds import Thresholds
 from moldable.text_files import read_text, write_whole
@@ -194,23 +183,6 @@ def _read_fixed(data: Data) -> FixedWidth:
     return FixedWidth(data["width"], strict)
 
 
-def _read_price(data: Data) -> PricePolicy:
-    given = set(data) - {"policy", "form"}
-    form = data.get("form", PricePolicy.form)
-    if given == {"q0", "ell"}:
-        return PricePolicy(ExponentialPrice(data["q0"], data["ell"]), form)
-    if given == {"q0", "ell", "tail"}:
-        return PricePolicy(LongTailPrice(data["q0"], data["ell"], data["tail"]), form)
-    if given == {"scale", "exponent"}:
-        return PricePolicy(PowerLawPrice(data["scale"], data["exponent"]), form)
-    if given == {"prices"}:
-        return PricePolicy(TabulatedPrice.of(data["prices"]), form)
-    raise InputError(
-        f"policy 'price' is given by {', '.join(sorted(given)) or 'nothing'}; give \"q0\" and "
-        f'"ell", or these and "tail", or "prices", or "scale" and "exponent"'
-    )
-
-
 KINDS: Final = {
     "greedy": Kind(Greedy, lambda _: Greedy(), lambda _: {}),
     "greedy-p": Kind(
@@ -238,12 +210,6 @@ KINDS: Final = {
         lambda data: Thresholds(_tables(data, '{"idle servers": width, ...}')),
         lambda policy: {"classes": policy.tables},
         required=("classes",),
-    ),
-    "price": Kind(
-        PricePolicy,
-        _read_price,
-        lambda policy: {**policy.price.keys(), "form": policy.form},
-        optional=("q0", "ell", "tail", "prices", "scale", "exponent", "form"),
     ),
 }
 """The kinds of policies that are data, by the name they have in a file."""

@@ -12,6 +12,7 @@ from typing import Self, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
+from moldable.checks import check_type
 from moldable.errors import PolicyError
 from moldable.model.scenario import Scenario
 from moldable.policies.thresholds import Choice, Thresholds
@@ -45,6 +46,7 @@ class Kinds:
     @classmethod
     def of(cls, scenario: Scenario) -> Self:
         """List the kinds, or refuse classes that cannot share one pool."""
+        check_type(scenario, Scenario, "scenario", PolicyError, "Scenario(workload, servers)")
         workload, servers = scenario.workload, scenario.servers
         if workload.sharing != "pool" and len(workload.classes) > 1:
             raise PolicyError(

@@ -19,6 +19,7 @@ granted. Policy iteration repeats this until the table no longer changes. What i
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -33,7 +34,7 @@ from moldable.policies.thresholds import Thresholds
 
 MOST_COSTLY: Final = 1e12
 """Blocking costs beyond which the time of accepted jobs would be lost in rounding."""
-ROUNDS, TURNS = 300, 12
+ROUNDS, TURNS = 60, 8
 """Rounds of policy iteration, and those among them that may return to an earlier table."""
 FEW, SCALE = 2_000, 8
 """Servers beyond which the solution for so many times fewer is the first guess."""
@@ -122,12 +123,14 @@ def value_function(
     shares = running / running.sum() if start is None else start.shares
     seen: dict[bytes, tuple[int, Floats]] = {}
     turns: list[ValueFunction] = []
+    recent: deque[ValueFunction] = deque(maxlen=TURNS)
     last: _Step | None = None
     for rounds in range(ROUNDS):
         step = _Step(kinds, table, shares, charge, cut=cut)
         found = step.solution(blocking_cost, rounds)
         if found.settled:
             return found
+        recent.append(found)
         before, then = seen.get(table.tobytes(), (rounds, shares))
         # Twice running, or with another mix, the same table is no sign of a cycle.
         if rounds - before > 1 and np.abs(shares - then).max() < SAME:
@@ -136,7 +139,7 @@ def value_function(
             break
         seen[table.tobytes()] = rounds, shares
         table, shares, last = _trimmed(step.better), step.next_shares(last), step
-    return min(turns or [found], key=lambda each: each.cost)
+    return min(turns or recent, key=lambda each: each.cost)
 
 
 def _checked(blocking_cost: float) -> float:
