@@ -33,8 +33,8 @@ bench: $(MARK)bench  ## side by side with real peers, in one run
 	$(BIN)/python -m benchmarks
 
 paper: $(MARK)docs  ## the paper's figures and table at full scale, and the report on them
-	$(BIN)/moldable reproduce all --scale full --out reproduction --resume
-	$(BIN)/python -m moldable.paper.report reproduction
+	$(BIN)/python -m reproduction all --scale full --out reproduction-results --resume
+	$(BIN)/python -m reproduction report reproduction-results
 
 docs: $(MARK)docs  ## the site, in site/
 	$(BIN)/mkdocs build --strict

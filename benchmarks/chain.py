@@ -9,7 +9,7 @@ import time
 
 from benchmarks.peers import with_line_chain
 from benchmarks.table import Row, best_seconds
-from moldable import JobClass, Regime, Rigid, SpeedUp, Workload, evaluate
+from moldable import JobClass, Regime, Rigid, Scenario, SpeedUp, Workload, evaluate
 from moldable.exact.closed_forms import erlang_b
 from moldable.exact.exact import stationary_law
 
@@ -20,11 +20,11 @@ GROWING = (30, 68, 151, 262, 416)
 MOST_MEMORY = 3000.0
 # Both solvers and the window, once each.
 SMALL = """
-from moldable import SpeedUp, Workload
+from moldable import Scenario, SpeedUp
 from moldable.exact.exact import stationary_law
 curve = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 for servers, load in ((68, 0.85), (30, 0.85), (300, 0.994)):
-    stationary_law(Workload.single(curve, load, servers), servers)
+    stationary_law(Scenario.single(curve, load, servers))
 """
 
 
@@ -67,9 +67,9 @@ def _formula() -> Row:
 
 def _two_widths() -> Row:
     servers = 4000
-    workload = Workload.single(SUB_LINEAR, 1 - 0.1 / math.sqrt(servers), servers)
-    answer = stationary_law(workload, servers).performance()
-    spent = best_seconds(lambda: stationary_law(workload, servers).performance(), 3)
+    scenario = Scenario.single(SUB_LINEAR, 1 - 0.1 / math.sqrt(servers), servers)
+    answer = stationary_law(scenario).performance()
+    spent = best_seconds(lambda: stationary_law(scenario).performance(), 3)
     what = f"widths 1 and 2, n = 4,000, {answer.states:,} states, blocking"
     figure = f"{spent:.2f} s"
     return Row(f"{what} {answer.blocking.value:.12f}", figure, "below 1.5 s", spent < 1.5)
@@ -79,8 +79,8 @@ def _large() -> Row:
     found = _child(
         SMALL,
         "n, started = 100_000, time.process_time()",
-        "work = Workload.single(curve, 1 - 0.1 / n**0.5, n)",
-        "answer = stationary_law(work, n).performance()",
+        "scenario = Scenario.single(curve, 1 - 0.1 / n**0.5, n)",
+        "answer = stationary_law(scenario).performance()",
         "spent = time.process_time() - started",
         "status = open('/proc/self/status').read()",
         "peak = int(status.partition('VmHWM:')[2].split()[0]) / 1024",
@@ -98,9 +98,9 @@ def _large() -> Row:
 def _growth() -> list[Row]:
     found = []
     for servers in GROWING:
-        workload = Workload.single(SUB_LINEAR, 0.85, servers)
+        scenario = Scenario.single(SUB_LINEAR, 0.85, servers)
         started = time.process_time()
-        answer = stationary_law(workload, servers).performance()
+        answer = stationary_law(scenario).performance()
         spent = time.process_time() - started
         goal = servers == 262
         found.append(
@@ -119,7 +119,9 @@ def rigid_pair(servers: int, method: str) -> tuple[float, ...]:
     """Return the blocking of two rigid classes that bring half of the load 0.8 each."""
     rate = 0.4 * servers
     classes = (JobClass("narrow", rate, SpeedUp([1.0])), JobClass("wide", rate, SpeedUp({5: 5.0})))
-    answer = stationary_law(Workload(classes), servers, Rigid(), method=method).performance()
+    answer = stationary_law(
+        Scenario(Workload(classes), servers), Rigid(), method=method
+    ).performance()
     return tuple(part.blocking.value for part in answer.classes)
 
 
@@ -165,10 +167,7 @@ def _paper() -> Row:
     def table() -> list[str]:
         return [
             evaluate(
-                Workload.single(curve, regime.load(servers), servers),
-                servers,
-                precision=0.01,
-                seed=1,
+                Scenario.single(curve, regime.load(servers), servers), precision=0.01, seed=1
             ).method
             for curve in (LINEAR, SUB_LINEAR)
             for regime in REGIMES

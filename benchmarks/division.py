@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from benchmarks.table import Row, best_seconds
-from moldable import JobClass, SpeedUp, Workload, reserve
+from moldable import JobClass, Scenario, SpeedUp, Workload, reserve
 
 CLASSES, WIDTHS = 1000, 64
 
@@ -42,10 +42,11 @@ def rows() -> list[Row]:
     """Time all three on one problem, turn by turn."""
     classes, servers = workload()
     problem = program(classes, servers)
-    values = {"hull": reserve(classes, servers).objective}
+    scenario = Scenario(classes, servers)
+    values = {"hull": reserve(scenario).objective}
     seconds = dict.fromkeys(("hull", "highs", "highs-ipm"), float("inf"))
     for _ in range(3):
-        hull = best_seconds(lambda: reserve(classes, servers), 5)
+        hull = best_seconds(lambda: reserve(scenario), 5)
         seconds["hull"] = min(seconds["hull"], hull)
         for method in ("highs", "highs-ipm"):
             found: list[float] = []

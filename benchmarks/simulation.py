@@ -24,6 +24,7 @@ from moldable import (
     PhaseType,
     Poisson,
     Renewal,
+    Scenario,
     SizeLaw,
     SpeedUp,
     Weibull,
@@ -79,8 +80,7 @@ def ours(law: str, curve: SpeedUp = LINEAR, load: float = LOAD) -> PeerResult:
     """Run what a user runs, with everything it returns, on one thread."""
     chain = law == "exponential"
     answer = simulate(
-        workload(law, curve, load),
-        N,
+        Scenario(workload(law, curve, load), N),
         jobs=1_000_000 if chain else 500_000,
         replications=64 if chain else 8,
         threads=1,
@@ -212,7 +212,7 @@ def _cost(law: str, n: int) -> float:
     options = {"jobs": 2_000_000, "replications": 32 if law == "exponential" else 2}
     best = max(
         simulate(
-            workload(law, load=load, n=n), n, threads=1, seed=1, warmup=0.0, **options
+            Scenario(workload(law, load=load, n=n), n), threads=1, seed=1, warmup=0.0, **options
         ).arrivals_per_second
         for _ in range(2)
     )
@@ -226,7 +226,7 @@ def _many_widths(name: str, laws: tuple[SizeLaw, ...]) -> Row:
         for j, law in enumerate(laws)
     )
     options = {"jobs": 300_000, "replications": 4, "threads": 1, "seed": 1}
-    answer = simulate(Workload(classes), 5000, Greedy(), **options)
+    answer = simulate(Scenario(Workload(classes), 5000), Greedy(), **options)
     return _speed(f"d = 1,024, {name}, {answer.kernel}", answer.arrivals_per_second)
 
 
@@ -237,7 +237,7 @@ def _mixed_widths(name: str, arrivals: Arrivals, laws: tuple[SizeLaw, ...]) -> R
         JobClass(f"class {j}", 0.8 * N / len(laws), curve, size=law) for j, law in enumerate(laws)
     )
     options = {"jobs": 1_000_000, "replications": 2, "threads": 1, "seed": 1}
-    answers = [simulate(Workload(classes), N, arrivals=arrivals, **options) for _ in range(ROUNDS)]
+    answers = [simulate(Scenario(Workload(classes), N, arrivals), **options) for _ in range(ROUNDS)]
     best = max(answer.arrivals_per_second for answer in answers)
     return _speed(f"d = 1,024, mixed widths, {name}, {answers[0].kernel}", best)
 

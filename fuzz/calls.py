@@ -64,7 +64,6 @@ class Writer:
 
     def arrivals(self) -> str:
         return self.any(
-            "None",
             "Poisson()",
             lambda: f"Renewal({self.size()})",
             lambda: (
@@ -79,7 +78,6 @@ class Writer:
 
     def workload(self) -> str:
         return self.any(
-            lambda: f"Workload.single({self.curve()}, {self.number()}, {self.servers()})",
             lambda: (
                 f"Workload(({self.job_class('a')}, {self.job_class('b')}), "
                 f"{self.any(repr('pool'), repr('reserved'))})"
@@ -105,31 +103,34 @@ class Writer:
             lambda: f"Rigid({self.any('', lambda: self.per_class('1', '2'))})",
             lambda: f"Thresholds({self.per_class('{1: 1}', '{1: 1, 2: 2}')})",
             lambda: f"Thresholds({self.per_class('{2: {1: 0.5, 2: 0.5}}', '{1: {1: 1}}')})",
-            lambda: f"greedy_p(w, {self.servers()}, {self.any('None', '0.7')})",
-            lambda: f"value_policy(Scenario(w, {self.servers()}), {self.number()})",
+            lambda: f"greedy_p(s, {self.any('None', '0.7')})",
+            lambda: f"value_policy(s, {self.number()})",
         )
 
     def per_class(self, *entries: str) -> str:
         return self.any(
-            lambda: f"{{k.name: {self.any(*entries)} for k in w.classes}}", "{'jobs': 1}"
+            lambda: f"{{k.name: {self.any(*entries)} for k in s.workload.classes}}", "{'jobs': 1}"
         )
 
-    def system(self) -> str:
-        return f"w := {self.workload()}, {self.servers()}"
+    def scenario(self) -> str:
+        return self.any(
+            lambda: f"s := Scenario({self.workload()}, {self.servers()})",
+            lambda: f"s := Scenario({self.workload()}, {self.servers()}, {self.arrivals()})",
+            lambda: f"s := Scenario.single({self.curve()}, {self.number()}, {self.servers()})",
+        )
 
     def request(self) -> str:
         return f"seed={self.any('1', '2')}, threads={self.any('1', '2', 'None')}"
 
     def simulate(self) -> str:
         parts = [
-            f"simulate({self.system()}, {self.policy()}, jobs={self.any('20', '200', '50')}",
+            f"simulate({self.scenario()}, {self.policy()}, jobs={self.any('20', '200', '50')}",
             f"replications={self.any('2', '4', '8')}, {self.request()}",
         ]
         extra = {
             "warmup": self.any("None", "1", "0.5", "'1'"),
             "start": self.any("'empty'", "'equilibrium'", "{1: 1}", "{('jobs', 1): 1}", "{1: '1'}"),
             "estimator": self.any("'assigned'", "'realised'", "'completed_only'"),
-            "arrivals": self.arrivals(),
             "progress": self.rng.choice(("None", "lambda *a: None")),
         }
         parts += [f"{k}={v}" for k, v in extra.items() if self.rng.random() < 0.3]
@@ -139,18 +140,18 @@ class Writer:
         method = self.any(*["'auto'", "'chain'", "'closed-form'"] * 4, "'simulate'")
         request = f"method={method}, precision={self.any('0.3', '0.5')}, {self.request()}"
         if self.rng.random() < 0.6:
-            return f"evaluate({self.system()}, {self.policy()}, {request})"
+            return f"evaluate({self.scenario()}, {self.policy()}, {request})"
         policies = self.any(
             lambda: f"[{self.policy()}, {self.policy()}]",
             lambda: f"{{'x': {self.policy()}, {self.any(repr('y'))}: {self.policy()}}}",
         )
-        return f"compare({self.system()}, {policies}, {request})"
+        return f"compare({self.scenario()}, {policies}, {request})"
 
     def allocate(self) -> str:
         return self.any(
             lambda: f"optimum({self.curve()}, {self.number()}, servers={self.servers()})",
-            lambda: f"reserve({self.system()})",
-            lambda: f"reserve_whole({self.system()})",
+            lambda: f"reserve({self.scenario()})",
+            lambda: f"reserve_whole({self.scenario()})",
             lambda: (
                 f"bounds({self.curve()}, {self.number()}, {self.servers()}, "
                 f"alpha={self.any('0', '0.5')})"
@@ -161,33 +162,32 @@ class Writer:
                 f"{self.any('[0, 0]', '{1: 0.5}')}).at({self.any('[0, 1]', '2')})"
             ),
             lambda: f"frontiers([{self.curve()}, {self.curve()}])",
-            lambda: f"stationary_law({self.system()}, {self.policy()})",
+            lambda: f"stationary_law({self.scenario()}, {self.policy()})",
             lambda: f"Regime({self.number()}, {self.number()}).load({self.servers()})",
             lambda: f"parse_regime({self.any(repr('1/2,0.1'), repr('1,1'))})",
             lambda: f"read_curve({self.any(repr('missing.csv'))})",
-            lambda: f"read_workload({self.any(repr('missing.toml'))})",
+            lambda: f"read_scenario({self.any(repr('missing.toml'))})",
             lambda: f"read_policy_file({self.any(repr('missing.json'))})",
             lambda: (
-                f"write_policy_file(value_policy(Scenario({self.system()}), {self.number()}), "
+                f"write_policy_file(value_policy({self.scenario()}, {self.number()}), "
                 f"{self.any(repr('p.json'))})"
             ),
             lambda: f"{self.size()}.cdf({self.any('1', '[0.5, 1]')})",
         )
 
     def control(self) -> str:
-        small = f"Workload.single({self.curve()}, {self.number()}, {self.any('2', '3')})"
+        small = f"Scenario.single({self.curve()}, {self.number()}, {self.any('2', '3')})"
         return self.any(
-            lambda: f"optimal_control({small}, {self.any('2', '3')}, {self.number()})",
-            lambda: f"least_time({small}, {self.any('2', '3')}, {self.number()})",
-            lambda: f"least_blocking({small}, {self.any('2', '3')})",
-            lambda: f"tradeoff({small}, {self.any('2', '3')}, {self.any('[2]', '[1, 4]')})",
+            lambda: f"optimal_control({small}, {self.number()})",
+            lambda: f"least_time({small}, {self.number()})",
+            lambda: f"least_blocking({small})",
+            lambda: f"tradeoff({small}, {self.any('[2]', '[1, 4]')})",
         )
 
     def tune(self) -> str:
         target = self.rng.choice(("max_blocking", "max_time", "blocking_cost"))
-        small = f"Workload.single(SpeedUp([1, {self.number()}]), {self.number()}, 2)"
-        scenario = f"Scenario({small}, {self.any('2')})"
-        return f"tune({scenario}, {target}={self.number()}, precision=0.5, seed=1)"
+        small = f"Scenario.single(SpeedUp([1, {self.number()}]), {self.number()}, 2)"
+        return f"tune({small}, {target}={self.number()}, precision=0.5, seed=1)"
 
 
 def odd_call(rng: Rng) -> Case:

@@ -83,7 +83,8 @@ class Case:
         """Return the command for a shell, to be run among the files."""
         if self.call is not None:
             return "python ../call.py"
-        return " ".join(["moldable", *map(_quoted, self.arguments)])
+        program = ["python", "-m"] if self.arguments[:1] == ("reproduction",) else ["moldable"]
+        return " ".join([*program, *map(_quoted, self.arguments)])
 
 
 def _quoted(word: str) -> str:

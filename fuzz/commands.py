@@ -16,23 +16,24 @@ EVALUATING = ("evaluate", "simulate", "compare")
 COSTLY = ("tune", "tradeoff")
 SYSTEM = ("--speedup", "--load", "--regime", "--servers", "--workload")
 SIMULATING = ("--size", "--precision", "--seed", "--threads")
+ARRIVALS = ("poisson", "renewal:2", "renewal:0", "renewal:pareto:1.5", "mmpp:0.5,2:0.1,0.2")
 OPTIONS = {
     "optimum": (*SYSTEM, "--plot"),
     "bounds": SYSTEM[:-1],
-    "evaluate": (*SYSTEM, *SIMULATING, "--policy", "--method"),
-    "compare": (*SYSTEM, *SIMULATING, "--policies", "--method"),
+    "evaluate": (*SYSTEM, *SIMULATING, "--arrivals", "--policy", "--method"),
+    "compare": (*SYSTEM, *SIMULATING, "--arrivals", "--policies", "--method"),
     "simulate": (
         *(*SYSTEM, *SIMULATING, "--policy", "--jobs", "--replications", "--warmup", "--start"),
-        *("--estimator", "--max-jobs", "--dask"),
+        *("--estimator", "--max-jobs", "--dask", "--arrivals"),
     ),
     "tune": (*SYSTEM, *SIMULATING, "--max-blocking", "--blocking-cost", "--max-time"),
     "tradeoff": (*SYSTEM, *SIMULATING, "--costs", "--out"),
-    "reproduce": ("--scale", "--out", "--seed", "--threads", "--dask"),
+    "reproduction": ("--scale", "--out", "--seed", "--threads"),
 }
 WORK = (
     *("--servers", "--speedup", "--load", "--regime", "--jobs", "--replications", "--precision"),
     *("--warmup", "--max-jobs", "--costs", "--max-blocking", "--max-time", "--blocking-cost"),
-    *("--size", "--policy", "--policies", "--start"),
+    *("--size", "--arrivals", "--policy", "--policies", "--start"),
 )
 """Options by which one may ask for hours of work."""
 
@@ -114,6 +115,9 @@ def _simulate(rng: Rng, draft: Draft) -> None:
     del draft.options["--precision"]
     draft.options |= {"--jobs": rng.choice(("20", "200")), "--replications": rng.choice("248")}
     if rng.random() < 0.2:
+        draft.options["--arrivals"] = rng.choice((*ARRIVALS, "arrivals.csv"))
+        draft.files["arrivals.csv"] = rng.choice(corpus.TIMES)
+    if rng.random() < 0.2:
         draft.options["--warmup"] = rng.choice(("0", "1", "3.5"))
     if rng.random() < 0.2:
         draft.options["--start"] = rng.choice(("empty", "equilibrium", "1=1", "2=1"))
@@ -152,8 +156,8 @@ def quick_command(rng: Rng) -> str:
 
 def damaged_options(rng: Rng) -> Case:
     """Give an option a nasty value, drop one, repeat one or add an unknown one."""
-    command = rng.choice((*EVALUATING * 3, *["optimum", "bounds"] * 2, *COSTLY, "reproduce"))
-    draft = Draft(command) if command == "reproduce" else valid(rng, command)
+    command = rng.choice((*EVALUATING * 3, *["optimum", "bounds"] * 2, *COSTLY, "reproduction"))
+    draft = Draft(command) if command == "reproduction" else valid(rng, command)
     for _ in range(rng.choice((1, 1, 2))):
         option = rng.choice(OPTIONS[command])
         chance = rng.random()
@@ -166,7 +170,7 @@ def damaged_options(rng: Rng) -> Case:
             given = draft.options.get(option, "1")
             odd = ([option], [option, given], [typo(rng, option), given], [f"{option}={given}"])
             draft.words += rng.choice((*odd, [rng.choice(TEXTS)], ["--help"], ["--version"]))
-    if command == "reproduce":
+    if command == "reproduction":
         draft.words.append(rng.choice(("fluid", "al", "", "fluid fluid", rng.choice(TEXTS))))
         draft.heavy = True
     return draft.build("options")
@@ -248,7 +252,7 @@ def damaged_policy(rng: Rng) -> Case:
 
 def damaged_run(rng: Rng) -> Case:
     """Damage the folder of a finished reproduction, and go on with it."""
-    draft = Draft("reproduce", {"--out": "run"}, dict(corpus.finished_run()), heavy=True)
+    draft = Draft("reproduction", {"--out": "run"}, dict(corpus.finished_run()), heavy=True)
     draft.words = [
         "errata",
         rng.choice(("--resume", "--resume", "--resume", "--overwrite", "--json")),

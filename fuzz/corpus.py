@@ -36,6 +36,7 @@ size = "sizes.csv"
 speedup = { measured = "curve.csv" }
 """,
     b"""servers = 5
+arrivals = "mmpp:0.5,2:0.1,0.2"
 [[class]]
 arrival_rate = 1
 speedup = { model = "power", exponent = 0.8, d = 2 }
@@ -50,6 +51,7 @@ CURVES = (
     b"width,speedup\n1,1\n2,1.9\n",
     b"# c\nwidth,time\n2,3\n2,4\n",
 )
+TIMES = (b"0\n1\n1\n2.5\n", b"time\n3\n4\n", b"# times\n-1e3\n2e3\n")
 SIZES = (b"1\n2\n3.5\n0.25\n", b"size\n10\n20\n5\n", b"# sizes\n1e3\n2e3\n")
 POLICIES = (
     {"policy": "greedy"},
@@ -95,9 +97,9 @@ def policies() -> tuple[bytes, ...]:
 def finished_run() -> dict[str, bytes]:
     """Return the files of a finished reproduction, those that resuming it reads."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", "moldable", "reproduce", "errata", "--out", "run"]
-        subprocess.run(words, cwd=folder, check=True, capture_output=True)
         home = Path(folder) / "run"
+        words = [sys.executable, "-m", "reproduction", "errata", "--out", str(home)]
+        subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
         paths = [home / "manifest.json", home / "timings.json", *home.glob("cells/*/*.json")]
         files = {f"run/{path.relative_to(home)}": path.read_bytes() for path in sorted(paths)}
     # Without a fingerprint of the source a saved input can be replayed after the code has changed.

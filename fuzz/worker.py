@@ -31,6 +31,7 @@ import typer.main
 from numba.core import event
 
 import moldable.cli
+import reproduction.__main__
 from fuzz.case import PREAMBLE, Case
 from moldable.errors import MoldableError
 
@@ -114,6 +115,8 @@ def _guarded(case: Case) -> int:
 
 
 def _command(arguments: tuple[str, ...]) -> None:
+    if arguments[:1] == ("reproduction",):
+        sys.exit(reproduction.__main__.main(arguments[1:]))
     sys.argv = ["moldable", *arguments]
     moldable.cli.main()
 

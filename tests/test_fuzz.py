@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fuzz import corpus, session
 from fuzz.__main__ import main
 from fuzz.case import Case

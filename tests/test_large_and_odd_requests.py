@@ -12,7 +12,6 @@ from moldable import (
     Scenario,
     SpeedUp,
     Thresholds,
-    Workload,
     compare,
     evaluate,
     greedy_p,
@@ -22,16 +21,16 @@ from moldable import (
 from moldable.exact.states import count_states
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-WORKLOAD = Workload.single(CURVE, 0.8, 40)
+SCENARIO = Scenario.single(CURVE, 0.8, 40)
 
 
 def test_huge_clusters_are_refused_before_memory_is_taken():
     for servers in (10**8, 10**12):
         with pytest.raises(MoldableError, match="held in memory"):
-            evaluate(Workload.single(SpeedUp.linear(5), 0.8, servers), servers)
-    many = Workload.single(CURVE, 0.8, 10_000_000)
+            evaluate(Scenario.single(SpeedUp.linear(5), 0.8, servers))
+    many = Scenario.single(CURVE, 0.8, 10_000_000)
     with pytest.raises(MoldableError, match="states in 4 dimensions"):
-        stationary_law(many, 10_000_000, method="chain")
+        stationary_law(many, method="chain")
 
 
 def test_counts_of_huge_clusters_are_volumes():
@@ -44,7 +43,7 @@ def test_counts_of_huge_clusters_are_volumes():
 def test_a_remainder_at_low_load_blocks_nobody_and_warns_of_nothing(servers, load):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        answer = evaluate(Workload.single(SpeedUp.linear(5), load, servers), servers)
+        answer = evaluate(Scenario.single(SpeedUp.linear(5), load, servers))
     assert answer.method == "closed-form"
     assert answer.blocking.value < 1e-200
     assert answer.mean_execution_time.value == pytest.approx(0.2, rel=1e-12)
@@ -53,9 +52,9 @@ def test_a_remainder_at_low_load_blocks_nobody_and_warns_of_nothing(servers, loa
 
 def test_a_window_that_would_grow_too_far_is_left_to_simulation():
     # Two ways to be busy, far apart: narrow jobs while few servers are idle, wide ones otherwise.
-    workload = Workload.single(SpeedUp([1, 3.0]), 1.2, 2000)
+    scenario = Scenario.single(SpeedUp([1, 3.0]), 1.2, 2000)
     policy = Thresholds({"jobs": {1: 1, 130: 2}})
-    answer = evaluate(workload, 2000, policy, precision=0.3, seed=1)
+    answer = evaluate(scenario, policy, precision=0.3, seed=1)
     assert answer.method == "simulate"
     assert "the chain would have" in answer.reason
 
@@ -63,13 +62,13 @@ def test_a_window_that_would_grow_too_far_is_left_to_simulation():
 @pytest.mark.parametrize(
     "request_",
     [
-        lambda: evaluate(WORKLOAD, "40"),
-        lambda: evaluate(WORKLOAD, 40.5),
-        lambda: evaluate(WORKLOAD, 40, precision="0.1"),
-        lambda: evaluate(WORKLOAD, 40, method=None),
-        lambda: compare(WORKLOAD, 40, ["greedy"]),
-        lambda: greedy_p(WORKLOAD, 40, "0.9"),
-        lambda: greedy_p(WORKLOAD, 0, 0.9),
+        lambda: evaluate(Scenario(SCENARIO.workload, "40")),
+        lambda: evaluate(Scenario(SCENARIO.workload, 40.5)),
+        lambda: evaluate(SCENARIO, precision="0.1"),
+        lambda: evaluate(SCENARIO, method=None),
+        lambda: compare(SCENARIO, ["greedy"]),
+        lambda: greedy_p(SCENARIO, "0.9"),
+        lambda: greedy_p(Scenario(SCENARIO.workload, 0), 0.9),
     ],
 )
 def test_odd_types_get_a_sentence_not_a_traceback(request_):
@@ -78,7 +77,7 @@ def test_odd_types_get_a_sentence_not_a_traceback(request_):
 
 
 def test_a_whole_number_of_servers_may_be_written_as_a_float():
-    assert evaluate(WORKLOAD, 40.0).blocking == evaluate(WORKLOAD, 40).blocking
+    assert evaluate(Scenario(SCENARIO.workload, 40.0)).blocking == evaluate(SCENARIO).blocking
 
 
 def test_value_policies_can_be_compared_on_the_command_line(run):
@@ -86,5 +85,5 @@ def test_value_policies_can_be_compared_on_the_command_line(run):
     result = run("compare", *arguments, "--policies", "greedy,value:4,fixed:2")
     assert result.returncode == 0, result.stderr
     scenario = Scenario.single(CURVE, 0.8, 20)
-    own = evaluate(scenario.workload, 20, value_policy(scenario, 4))
+    own = evaluate(scenario, value_policy(scenario, 4))
     assert f"value:4  {own.blocking}" in result.stdout

@@ -37,7 +37,7 @@ from moldable import (
     parse_speedup,
     read_curve,
     read_policy_file,
-    read_workload,
+    read_scenario,
     reserve,
     reserve_whole,
     simulate,
@@ -54,13 +54,14 @@ ODD = (None, 3, "x", [], {"a": 1}, np.array([1, 2]), object())
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda odd: simulate(odd, 4),
-        lambda odd: evaluate(odd, 4),
-        lambda odd: reserve(odd, 4),
-        lambda odd: reserve_whole(odd, 4),
-        lambda odd: greedy_p(odd, 4),
-        lambda odd: greedy_p(odd, 4, 0.7),
-        lambda odd: optimal_control(odd, 4, 2.0),
+        lambda odd: simulate(Scenario(odd, 4)),
+        lambda odd: evaluate(Scenario(odd, 4)),
+        lambda odd: reserve(Scenario(odd, 4)),
+        lambda odd: reserve_whole(Scenario(odd, 4)),
+        lambda odd: greedy_p(Scenario(odd, 4)),
+        lambda odd: greedy_p(Scenario(odd, 4), 0.7),
+        lambda odd: optimal_control(Scenario(odd, 4), 2.0),
+        lambda odd: tune(Scenario(odd, 4), max_blocking=0.3),
     ],
 )
 def test_what_is_not_a_workload_is_refused(ask, odd):
@@ -93,11 +94,9 @@ def test_what_is_not_a_curve_is_refused(odd):
 
 
 def test_arrivals_of_other_types_are_refused():
-    workload = Workload.single(CURVE, 0.5, 4)
-    with pytest.raises(MoldableError, match="arrivals"):
-        simulate(workload, 4, jobs=10, arrivals="poisson")
-    with pytest.raises(MoldableError, match="arrivals"):
-        simulate(workload, 4, jobs=10, arrivals=Poisson)
+    for odd in ("poisson", Poisson, 3):
+        with pytest.raises(MoldableError, match="arrivals"):
+            Scenario.single(CURVE, 0.5, 4, arrivals=odd)
 
 
 @pytest.mark.parametrize("odd", [3, 1.5, None, np.array(3)], ids=repr)
@@ -109,7 +108,7 @@ def test_curves_laws_and_files_refuse_what_cannot_be_read(odd):
         SizeLaw.parse,
         MixedErlang,
         read_curve,
-        read_workload,
+        read_scenario,
         read_policy_file,
         lambda value: write_policy_file(Greedy(), value),
     ):
@@ -120,25 +119,25 @@ def test_curves_laws_and_files_refuse_what_cannot_be_read(odd):
 @pytest.mark.parametrize("odd", [np.array(["a", "b"]), None, 3], ids=repr)
 def test_an_estimator_that_is_not_text_is_refused(odd):
     with pytest.raises(MoldableError, match=r"estimator .* is unknown"):
-        simulate(Workload.single(CURVE, 0.5, 4), 4, jobs=10, estimator=odd)
+        simulate(Scenario.single(CURVE, 0.5, 4), jobs=10, estimator=odd)
 
 
 def test_a_policy_for_a_class_whose_name_is_not_text_is_refused():
     with pytest.raises(MoldableError, match="names class None"):
-        evaluate(Workload.single(CURVE, 0.5, 4), 4, Rigid({None: 1}))
+        evaluate(Scenario.single(CURVE, 0.5, 4), Rigid({None: 1}))
 
 
 def test_whole_servers_are_divided_alike_whatever_the_type_of_their_number():
     workload = Workload((JobClass("a", 0.5, CURVE), JobClass("b", 0.8, CURVE)))
-    plain = json.dumps(reserve_whole(workload, 4).to_dict())
+    plain = json.dumps(reserve_whole(Scenario(workload, 4)).to_dict())
     for servers in (4.0, np.int64(4), Fraction(4)):
-        assert json.dumps(reserve_whole(workload, servers).to_dict()) == plain
+        assert json.dumps(reserve_whole(Scenario(workload, servers)).to_dict()) == plain
 
 
 @pytest.mark.parametrize("many", [10**7, 2**63, 2**64])
 def test_more_replications_than_can_be_planned_are_refused(many):
     with pytest.raises(MoldableError, match=r"replications=\d+ must be a whole number from 1 to"):
-        simulate(Workload.single(CURVE, 0.5, 4), 4, jobs=10, replications=many)
+        simulate(Scenario.single(CURVE, 0.5, 4), jobs=10, replications=many)
 
 
 def test_a_regime_and_bounds_refuse_what_is_not_a_number():
@@ -167,11 +166,11 @@ def test_what_is_not_a_scenario_is_refused(odd):
 
 
 def test_a_fraction_as_target_is_refused_like_the_same_float():
-    workload = Workload.single(SpeedUp([1, 1]), 2.5, 2)
+    scenario = Scenario.single(SpeedUp([1, 1]), 2.5, 2)
     said = set()
     for limit in (0.5, Fraction(1, 2)):
         with pytest.raises(MoldableError) as caught:
-            tune(Scenario(workload, 2), max_blocking=limit, precision=0.5, seed=1)
+            tune(scenario, max_blocking=limit, precision=0.5, seed=1)
         said.add(str(caught.value))
     assert len(said) == 1
 
@@ -188,44 +187,42 @@ def test_a_fluid_path_refuses_a_start_and_times_that_are_not_numbers(odd):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda workload: compare(workload, 4, 3),
-        lambda workload: compare(workload, 4, None),
-        lambda workload: evaluate(workload, 4, method=np.array(["auto", "chain"])),
-        lambda workload: simulate(workload, 4, jobs=200, warmup=1.7e308),
+        lambda workload: compare(Scenario(workload, 4), 3),
+        lambda workload: compare(Scenario(workload, 4), None),
+        lambda workload: evaluate(Scenario(workload, 4), method=np.array(["auto", "chain"])),
+        lambda workload: simulate(Scenario(workload, 4), jobs=200, warmup=1.7e308),
         lambda _: erlang_b(4, float("nan")),
         lambda _: erlang_b(2**64, 1.0),
         lambda _: erlang_b(4, ["1"]),
         lambda _: ArrivalTimes(-(10**400)),
-        lambda _: evaluate({"a": 1}, 4, Equi()),
+        lambda _: evaluate(Scenario({"a": 1}, 4), Equi()),
         lambda _: Exponential().cdf(Poisson()),
         lambda _: Empirical([1e-9, 1.0]).cdf(10**400),
         lambda _: Empirical([1e-9, 1.0]).cdf(1j),
-        lambda workload: compare(workload, 4, [None], method="simulate", threads=0.5),
-        lambda workload: compare(workload, 4, {float: None}),
+        lambda workload: compare(Scenario(workload, 4), [None], method="simulate", threads=0.5),
+        lambda workload: compare(Scenario(workload, 4), {float: None}),
     ],
 )
 def test_values_out_of_range_or_of_another_shape_are_refused(ask):
     with pytest.raises(MoldableError):
-        ask(Workload.single(CURVE, 0.8, 4))
+        ask(Scenario.single(CURVE, 0.8, 4).workload)
 
 
 def test_policies_may_come_from_a_generator():
-    workload = Workload.single(CURVE, 0.8, 4)
-    found = compare(workload, 4, (policy for policy in (Greedy(), None)))
+    scenario = Scenario.single(CURVE, 0.8, 4)
+    found = compare(scenario, (policy for policy in (Greedy(), None)))
     assert [part.name for part in found.policies] == ["greedy", "greedy(p*)"]
 
 
 def test_equi_on_a_numpy_number_of_servers_can_be_written_as_json():
-    workload = Workload.single(CURVE, 0.8, 4)
-    plain, numpy = (evaluate(workload, n, Equi()) for n in (4, np.int64(4)))
+    scenario = Scenario.single(CURVE, 0.8, 4)
+    plain, numpy = (evaluate(Scenario(scenario.workload, n), Equi()) for n in (4, np.int64(4)))
     assert json.dumps(numpy.to_dict()) == json.dumps(plain.to_dict())
 
 
 def test_a_numpy_seed_gives_what_the_same_integer_gives():
-    workload = Workload.single(CURVE, 0.8, 4)
-    found = [
-        simulate(workload, 4, jobs=50, replications=2, seed=seed) for seed in (7, np.uint64(7))
-    ]
+    scenario = Scenario.single(CURVE, 0.8, 4)
+    found = [simulate(scenario, jobs=50, replications=2, seed=seed) for seed in (7, np.uint64(7))]
     figures = [json.dumps(answer.figures()) + str(answer.seed) for answer in found]
     assert figures[0] == figures[1]
     json.dumps(found[1].to_dict())

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from moldable import text_files
 from moldable.errors import InputError, ResultsError
-from moldable.text_files import FolderLock, quoted, read_bytes, read_text, write_whole
+from moldable.text_files import read_text, write_whole
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path):
@@ -82,8 +83,9 @@ def test_a_file_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path,
     assert done == [b"new", "renamed", "folder"]
 
 
-@pytest.mark.parametrize("read", [read_text, read_bytes])
-def test_what_may_never_end_is_not_read(tmp_path, read):
+@pytest.mark.parametrize("name", ["read_text", "read_bytes"])
+def test_what_may_never_end_is_not_read(tmp_path, name):
+    read = getattr(text_files, name)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)  # opening it for reading would wait for a writer
     for path in (Path("/dev/zero"), Path("/dev/null"), pipe):
@@ -122,14 +124,14 @@ def test_a_nul_in_a_name_is_refused(tmp_path):
 
 @pytest.mark.parametrize("cell", ["1.2.3", "-1e5", "1,5", "nan", "-inf"])
 def test_cells_that_look_like_numbers_are_quoted(cell):
-    assert quoted(cell) == f" {cell!r}"
+    assert text_files.quoted(cell) == f" {cell!r}"
 
 
 @pytest.mark.parametrize(
     "cell", ["root:x:0:0", "password", "0x12", "", "1" * 25, "\x1b[31m", "deed"]
 )
 def test_other_cells_are_not_quoted(cell):
-    assert quoted(cell) == ""
+    assert text_files.quoted(cell) == ""
 
 
 HOLDS = """
@@ -148,11 +150,11 @@ def test_a_lock_ends_with_its_process_however_that_ends(tmp_path):
     ) as other:
         assert other.stdout.readline() == b"locked\n"
         with pytest.raises(ResultsError, match="being written by another run"):
-            FolderLock(tmp_path)
+            text_files.FolderLock(tmp_path)
         other.kill()
-    with FolderLock(tmp_path), pytest.raises(ResultsError, match="being written"):
-        FolderLock(tmp_path)
-    FolderLock(tmp_path).close()
+    with text_files.FolderLock(tmp_path), pytest.raises(ResultsError, match="being written"):
+        text_files.FolderLock(tmp_path)
+    text_files.FolderLock(tmp_path).close()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -164,7 +166,7 @@ def test_a_lock_whose_file_was_removed_meanwhile_is_taken_again(tmp_path, monkey
         first.close()  # between the opening and the locking of its file by the second
         lock(descriptor, operation)
 
-    first = FolderLock(tmp_path)
+    first = text_files.FolderLock(tmp_path)
     monkeypatch.setattr(fcntl, "flock", late)
-    with FolderLock(tmp_path), pytest.raises(ResultsError, match="being written"):
-        FolderLock(tmp_path)
+    with text_files.FolderLock(tmp_path), pytest.raises(ResultsError, match="being written"):
+        text_files.FolderLock(tmp_path)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from moldable import Bounds, Regime, SpeedUp, Workload, bounds, optimum
+from moldable import Bounds, Regime, Scenario, SpeedUp, bounds, optimum
 from moldable.exact.exact import stationary_law
 from verification.verdict import Verdict
 
@@ -73,7 +73,7 @@ class Exact:
 def exact(curve: str, regime: str, servers: int) -> Exact:
     """Solve one setting exactly."""
     speedup, load = CURVES[curve], REGIMES[regime].load(servers)
-    law = stationary_law(Workload.single(speedup, load, servers), servers)
+    law = stationary_law(Scenario.single(speedup, load, servers))
     found, theory = law.performance(), law.theory
     best = optimum(speedup, load, servers=servers)
     delta = 1 / math.sqrt(servers)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from moldable import GreedyP, JobClass, MoldableError, Poisson, Policy, SpeedUp, Workload
+from moldable import GreedyP, JobClass, MoldableError, Policy, Scenario, SpeedUp, Workload
 from moldable.errors import NearlyDecomposableError
 from moldable.exact import stationary
 from moldable.exact.exact import stationary_law
@@ -46,7 +46,7 @@ def _verdicts(name: str, systems: list[System], refused: int | None) -> Iterator
             for workload, servers, policy in systems:
                 truth = dense_chain.solve(workload, servers, policy, 10 * STATES)
                 try:
-                    law = stationary_law(workload, servers, policy, method="chain")
+                    law = stationary_law(Scenario(workload, servers), policy, method="chain")
                 except NearlyDecomposableError:
                     refusals += 1
                     continue
@@ -90,7 +90,7 @@ def _random(rng: np.random.Generator) -> System:
 def _fits(workload: Workload, servers: int, policy: Policy) -> bool:
     """Does the chain have 3 to 6 kinds, and few enough states to eliminate?"""
     try:
-        kinds = build_system(workload, servers, policy, Poisson()).kind_width.size
+        kinds = build_system(Scenario(workload, servers), policy).kind_width.size
         dense_chain.all_rates(workload, servers, policy, STATES)
     except (MoldableError, dense_chain.TooMany):
         return False

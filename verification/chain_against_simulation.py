@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import stdtrit
 
-from moldable import Performance, Poisson, Policy, SpeedUp, Workload, simulate
+from moldable import Performance, Policy, Scenario, SpeedUp, Workload, simulate
 from moldable.exact.exact import stationary_law
 from moldable.exact.pool import predicted_states
 from moldable.system.loss_system import build_system
@@ -25,15 +25,15 @@ def experiments() -> Iterator[Verdict]:
     """Random systems of every policy, the paper's on a window, and what a wrong rate would do."""
     for number in range(SYSTEMS):
         workload, servers, policy = _system(number)
-        exact = stationary_law(workload, servers, policy).performance()
+        exact = stationary_law(Scenario(workload, servers), policy).performance()
         worst, least = _apart(_simulated(workload, servers, policy, number), exact)
         kind = f"n = {servers}, {len(workload.classes)} classes, {exact.provenance['policy']}"
         size = f"{exact.states:,} states, blocking {exact.blocking.value:.4f} to {least:.1g}"
         yield Verdict(f"{kind}, {size}: standard errors apart", worst, 4)
     for servers in (400, 4000, 20_000):
         load = 1 - 0.1 / math.sqrt(servers)
-        workload = Workload.single(SUB_LINEAR, load, servers)
-        exact = stationary_law(workload, servers).performance()
+        workload = Scenario.single(SUB_LINEAR, load, servers).workload
+        exact = stationary_law(Scenario(workload, servers)).performance()
         worst, least = _apart(_simulated(workload, servers, None, servers), exact)
         what = f"n = {servers}, widths 1 and 2 on a window, blocking to {least:.1g}"
         yield Verdict(f"{what}: standard errors apart", worst, 4)
@@ -48,16 +48,18 @@ def _system(number: int) -> tuple[Workload, int, Policy]:
         classes = int(rng.integers(1, 4))
         workload = random_workload(rng, servers, classes=classes, most_widths=5)
         policy = random_policy(rng, workload, servers)
-        if predicted_states(build_system(workload, servers, policy, Poisson())) > MOST_STATES:
+        if predicted_states(build_system(Scenario(workload, servers), policy)) > MOST_STATES:
             continue
-        exact = stationary_law(workload, servers, policy).performance()
+        exact = stationary_law(Scenario(workload, servers), policy).performance()
         if exact.method == "chain" and 1e-3 < exact.blocking.value < 0.5:
             return workload, servers, policy
     raise AssertionError(number)
 
 
 def _simulated(workload: Workload, servers: int, policy: Policy | None, seed: int) -> Performance:
-    return simulate(workload, servers, policy, jobs=JOBS, replications=RUNS, warmup=10.0, seed=seed)
+    return simulate(
+        Scenario(workload, servers), policy, jobs=JOBS, replications=RUNS, warmup=10.0, seed=seed
+    )
 
 
 def _apart(answer: Performance, exact: Performance) -> tuple[float, float]:
@@ -78,7 +80,7 @@ def _error(half_width: float) -> float:
 def _power() -> Verdict:
     """Would a rate that is one percent off be noticed? Its deviation must be beyond 4."""
     workload, servers, policy = _system(0)
-    exact = stationary_law(workload, servers, policy).performance()
+    exact = stationary_law(Scenario(workload, servers), policy).performance()
     classes = tuple(
         dataclasses.replace(part, arrival_rate=1.01 * part.arrival_rate)
         for part in workload.classes

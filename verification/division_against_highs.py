@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from moldable import JobClass, SpeedUp, Workload, reserve, reserve_whole
+from moldable import JobClass, Scenario, SpeedUp, Workload, reserve, reserve_whole
 from naive.highs import solve_q
 from naive.pairs import best_division
 from naive.random_curves import SHAPES, random_speedups
@@ -48,7 +48,7 @@ def experiments() -> Iterator[Verdict]:
     for _ in range(200):
         classes = random_classes(rng, int(rng.integers(1, 51)), 60)
         servers = servers_between(classes, float(rng.uniform(0, 1)))
-        division = reserve(Workload(classes), servers)
+        division = reserve(Scenario(Workload(classes), servers))
         apart = max(apart, abs(division.objective - solve_q(classes, servers)))
         violation = max(violation, *(c.max_violation for c in division.certificates()))
         randomising = max(randomising, len(division.randomising))
@@ -66,6 +66,6 @@ def experiments() -> Iterator[Verdict]:
         rates, sizes = [c.arrival_rate for c in classes], [c.mean_size for c in classes]
         best = best_division(curves, rates, sizes, [c.weight for c in classes], servers)
         if best < math.inf:
-            whole = reserve_whole(Workload(classes), servers).objective
+            whole = reserve_whole(Scenario(Workload(classes), servers)).objective
             apart = max(apart, abs(whole / best - 1))
     yield Verdict("300 whole-server divisions: largest difference from brute force", apart, 1e-11)

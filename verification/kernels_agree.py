@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import stdtrit
 
-from moldable import JobClass, MixedErlang, SpeedUp, Workload, simulate
+from moldable import JobClass, MixedErlang, Scenario, SpeedUp, Workload, simulate
 from naive.random_curves import random_speedups
 from verification.verdict import Verdict
 
@@ -26,8 +26,8 @@ def experiments() -> Iterator[Verdict]:
         job_class = JobClass("jobs", n * load, curve, **({"size": size} if size else {}))
         workload = Workload((job_class,))
         options = {"jobs": 200_000, "replications": RUNS, "warmup": 10.0, "seed": number}
-        chain = simulate(workload, n, **options)
-        ring = simulate(workload, n, estimator="realised", **options)
+        chain = simulate(Scenario(workload, n), **options)
+        ring = simulate(Scenario(workload, n), estimator="realised", **options)
         worst = 0.0
         for name in ("blocking", "mean_execution_time"):
             a, b = getattr(chain, name), getattr(ring, name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from moldable import Workload, evaluate, greedy_p
+from moldable import Scenario, Workload, evaluate, greedy_p
 from moldable.optimal.constrained import least_blocking
 from moldable.optimal.optimal_control import OptimalControl, optimal_control
 from moldable.optimal.tradeoff import tradeoff
@@ -43,7 +43,7 @@ def _against_highs() -> Verdict:
         rng = np.random.default_rng(seed)
         workload, servers = _random_system(rng, seed)
         price = float(rng.uniform(0.1, 50.0))
-        found = optimal_control(workload, servers, price, tolerance=1e-9)
+        found = optimal_control(Scenario(workload, servers), price, tolerance=1e-9)
         exact = NaiveControl(workload, servers).least_cost(price)
         worst = max(worst, abs(found.cost / exact - 1.0))
     what = f"least cost of {SYSTEMS} random systems of 1 to 3 classes, n <= 10, against HiGHS"
@@ -55,7 +55,7 @@ def _least_blocking_against_highs() -> Verdict:
     for seed in range(SYSTEMS // 2):
         rng = np.random.default_rng(1000 + seed)
         workload, servers = _random_system(rng, seed)
-        found = least_blocking(workload, servers, tolerance=1e-8)
+        found = least_blocking(Scenario(workload, servers), tolerance=1e-8)
         exact = NaiveControl(workload, servers).least_cost(np.inf, only_blocking=True)
         worst = max(worst, abs(found.blocking - exact))
     return Verdict(f"least blocking of {SYSTEMS // 2} random systems against HiGHS", worst, 1e-7)
@@ -71,7 +71,7 @@ def _random_system(rng: np.random.Generator, seed: int) -> tuple[Workload, int]:
 def _curves(servers: int) -> Iterator[Verdict]:
     for load in (0.7, 0.8, 0.9):
         begun = time.perf_counter()
-        curve = tradeoff(Workload.single(SUBLINEAR, load, servers), servers)
+        curve = tradeoff(Scenario.single(SUBLINEAR, load, servers))
         seconds = time.perf_counter() - begun
         gap = max(control.gap for control in curve.controls)
         what = (
@@ -99,15 +99,15 @@ def _as_published(control: OptimalControl) -> Verdict:
 def _static_family() -> Iterator[Verdict]:
     """The best static shares, found by scanning design loads, cost far more than the optimum."""
     servers = 40
-    workload = Workload.single(SUBLINEAR, 0.8, servers)
+    scenario = Scenario.single(SUBLINEAR, 0.8, servers)
     points = []
     for design_load in np.linspace(0.7, 1.0, 15 * FINER + 1).tolist():
-        policy = greedy_p(workload, servers, design_load)
-        result = evaluate(workload, servers, policy, method="chain")
+        policy = greedy_p(scenario, design_load)
+        result = evaluate(scenario, policy, method="chain")
         blocking = result.blocking.value
         points.append((blocking, (1.0 - blocking) * result.mean_execution_time.value))
     lost, spent = np.array(points).T
-    for control in tradeoff(workload, servers, STATIC_EXCESS).controls:
+    for control in tradeoff(scenario, STATIC_EXCESS).controls:
         costs = spent + control.price * lost
         excess = float(costs[::FINER].min()) / control.cost - 1.0
         best = float(costs.min()) / control.cost - 1.0

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from scipy.special import stdtrit
 
-from moldable import JobClass, Pareto, SpeedUp, Workload, simulate
+from moldable import JobClass, Pareto, Scenario, SpeedUp, Workload, simulate
 from verification.verdict import Verdict
 
 N, RUNS, PRINTED_RUNS, ROUNDING = 4000, 8, 100, 5e-5
@@ -32,8 +32,7 @@ def experiments() -> Iterator[Verdict]:
     for curve, load, time, blocking in PRINTED:
         workload = Workload((JobClass("jobs", N * load, curve, size=Pareto(1.5)),))
         answer = simulate(
-            workload,
-            N,
+            Scenario(workload, N),
             jobs=5_000_000,
             replications=RUNS,
             start="empty",

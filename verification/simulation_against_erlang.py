@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from scipy.special import stdtrit
 
-from moldable import JobClass, SizeLaw, SpeedUp, Workload, simulate
+from moldable import JobClass, Scenario, SizeLaw, SpeedUp, Workload, simulate
 from naive.erlang import erlang_b
 from verification.verdict import Verdict
 
@@ -21,7 +21,7 @@ def experiments() -> Iterator[Verdict]:
         exact = erlang_b(n * load / 5, n // 5)
         for law in ("exponential", "deterministic", "mixed-erlang", "lognormal:2", "pareto:1.5"):
             answer = simulate(
-                _workload(n, load, law), n, jobs=jobs, replications=replications, seed=1
+                Scenario(_workload(n, load, law), n), jobs=jobs, replications=replications, seed=1
             )
             error = answer.blocking.half_width / stdtrit(replications - 1, 0.975)
             z = abs(answer.blocking.value - exact) / error
@@ -41,7 +41,7 @@ def _coverage() -> Verdict:
     held = 0
     for seed in range(runs):
         answer = simulate(
-            _workload(n, load, "exponential"), n, jobs=20_000, replications=20, seed=seed
+            Scenario(_workload(n, load, "exponential"), n), jobs=20_000, replications=20, seed=seed
         )
         low, high = answer.blocking.interval or (0.0, 0.0)
         held += low <= exact <= high

@@ -1,4 +1,4 @@
-"""Bounded reading, atomic writing and locking: every file of the project goes through here."""
+"""Bounded reading, atomic writing and locking: every file of the package goes through here."""
 
 from __future__ import annotations
 
@@ -50,6 +50,32 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
             f"keep only what matters"
         )
     return content
+
+
+def read_column(path: Path, header: str) -> list[tuple[int, float]]:
+    """Read numbers, one on each line, with their line numbers; `#` starts a comment.
+
+    The header is optional. Every complaint has the file and the line.
+    """
+    found: list[tuple[int, float]] = []
+    for line, content in enumerate(read_text(path).split("\n"), start=1):
+        cell = content.partition("#")[0].strip()
+        if not cell or (not found and cell.strip('"').lower() == header):
+            continue
+        if "," in cell or ";" in cell:
+            raise InputError(
+                f"{path}, line {line}: several columns{quoted(cell)}; keep only the {header}s"
+            )
+        try:
+            found.append((line, float(cell)))
+        except ValueError:
+            raise InputError(
+                f"{path}, line {line}: the {header}{quoted(cell)} is not a number; write one "
+                f"{header} on each line, under an optional header {header}"
+            ) from None
+    if not found:
+        raise InputError(f"{path}: there is no {header} in the file; write one on each line")
+    return found
 
 
 def quoted(cell: str) -> str:

@@ -14,13 +14,12 @@ from moldable import (
     Scenario,
     SpeedUp,
     Thresholds,
-    Workload,
     value_policy,
 )
 from moldable.cli.policy import read_policy
 from moldable.errors import MoldableError
 
-WORKLOAD = Workload.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
+SCENARIO = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
 SYSTEM = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "40")
 QUICK = ("--jobs", "1e4", "--seed", "1")
 
@@ -36,17 +35,16 @@ QUICK = ("--jobs", "1e4", "--seed", "1")
     ],
 )
 def test_names_are_read(text, expected):
-    assert read_policy(text, WORKLOAD, 40) == expected
+    assert read_policy(text, SCENARIO) == expected
 
 
 def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
-    assert read_policy("greedy-p:0.9", WORKLOAD, 40).name == "greedy(p*) for load 0.9"
-    assert isinstance(read_policy("rigid", WORKLOAD, 40), Rigid)
-    own = value_policy(Scenario(WORKLOAD, 40), 8.0)
-    assert read_policy("value:8", WORKLOAD, 40).tables == own.tables
+    assert read_policy("greedy-p:0.9", SCENARIO).name == "greedy(p*) for load 0.9"
+    assert isinstance(read_policy("rigid", SCENARIO), Rigid)
+    assert read_policy("value:8", SCENARIO).tables == value_policy(SCENARIO, 8.0).tables
     path = tmp_path / "table.JSON"
     path.write_text('{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}')
-    assert isinstance(read_policy(str(path), WORKLOAD, 40), Thresholds)
+    assert isinstance(read_policy(str(path), SCENARIO), Thresholds)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +69,7 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
 )
 def test_bad_names_are_explained(text, message):
     with pytest.raises(MoldableError, match=message):
-        read_policy(text, WORKLOAD, 40)
+        read_policy(text, SCENARIO)
 
 
 def test_a_file_that_does_not_suit_the_workload_is_named(tmp_path):
@@ -80,7 +78,7 @@ def test_a_file_that_does_not_suit_the_workload_is_named(tmp_path):
     with pytest.raises(
         MoldableError, match=r"others\.json: thresholds names class 'others', which"
     ):
-        read_policy(str(path), WORKLOAD, 40)
+        read_policy(str(path), SCENARIO)
 
 
 def test_simulate_takes_them(run, tmp_path):

@@ -80,8 +80,35 @@ def test_policies_sizes_and_estimators_can_be_chosen(run):
 
 def test_sizes_may_come_from_a_file(run, tmp_path):
     (tmp_path / "sizes.csv").write_text("size\n1\n2\n9\n")
-    result = run("simulate", *PAPER, *QUICK, "--size", "sizes.csv", "--json", cwd=tmp_path)
-    assert json.loads(result.stdout)["kernel"] == "bucket-ring"
+    asked = ("simulate", *PAPER, *QUICK, "--json")
+    result = run(*asked, "--size", "sizes.csv", cwd=tmp_path)
+    answer = json.loads(result.stdout)
+    assert answer["kernel"] == "bucket-ring"
+    assert "sizes in sizes.csv have mean 4; times are in the same unit" in result.stderr
+    # At the same load and in the unit of the file: four times what unit mean sizes give.
+    plain = json.loads(run(*asked, cwd=tmp_path).stdout)
+    assert answer["mean_execution_time"] == pytest.approx(
+        4 * plain["mean_execution_time"], rel=0.02
+    )
+
+
+def test_arrivals_are_named_on_the_command_line_or_in_the_file(run, tmp_path):
+    curve = ("--speedup", "1", "--load", "0.5", "--servers", "4", *QUICK, "--json")
+    even, bursty = (
+        json.loads(run("simulate", *curve, "--arrivals", f"renewal:{cv}").stdout) for cv in (0, 3)
+    )
+    assert even["blocking"] < 0.5 * bursty["blocking"]
+    assert bursty["provenance"]["arrivals"] == "renewal:lognormal:3"
+    (tmp_path / "w.toml").write_text(
+        "servers = 4\narrivals = 'renewal:3'\n[[class]]\narrival_rate = 2\nspeedup = [1]\n"
+    )
+    asked = ("simulate", "--workload", "w.toml", *QUICK, "--json")
+    named = json.loads(run(*asked, cwd=tmp_path).stdout)
+    assert named["blocking"] == bursty["blocking"]
+    (tmp_path / "times.csv").write_text("time\n0\n1\n3\n4\n")
+    listed = run(*asked, "--arrivals", "times.csv", "--warmup", "0", cwd=tmp_path)
+    assert json.loads(listed.stdout)["arrivals"] == 64 * 4
+    assert "times.csv has 4 arrivals, 0.75 per unit of time" in listed.stderr
 
 
 def test_workloads_are_simulated_by_class(run):
@@ -98,6 +125,8 @@ def test_workloads_are_simulated_by_class(run):
         ((*PAPER, "--jobs", "2.5"), "--jobs 2.5 must be a whole number"),
         ((*PAPER, "--replications", "0"), "--replications 0"),
         ((*PAPER, "--size", "parito"), "did you mean 'pareto'"),
+        ((*PAPER, "--size", "KTH.swf"), "unknown size law 'KTH.swf'"),
+        ((*PAPER, "--arrivals", "mmpp:1,2:3"), "2 levels have 2 switching rates"),
         ((*PAPER, "--size", "pareto:0.9"), "mean"),
         ((*PAPER, "--policy", "greedi"), "did you mean 'greedy'"),
         ((*PAPER, "--policy", "greedy-p:x"), "'x' is not a load"),

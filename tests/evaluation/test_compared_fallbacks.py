@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import SpeedUp, Thresholds, Workload, compare
+from moldable import Scenario, SpeedUp, Thresholds, compare
 from moldable.errors import ChainError
 
 
@@ -15,15 +15,14 @@ def unsolvable(*_):
 def test_policies_whose_chain_fails_are_simulated_together_and_said_to_be(monkeypatch):
     """They used to be simulated one by one and passed off as exact, without seed or precision."""
     monkeypatch.setattr("moldable.evaluation.evaluate.solve_system", unsolvable)
-    workload = Workload.single(SpeedUp([1, 1.2]), 0.9, 40)
+    scenario = Scenario.single(SpeedUp([1, 1.2]), 0.9, 40)
     policies = {
         "early": Thresholds({"jobs": {1: 1, 10: 2}}),
         "late": Thresholds({"jobs": {1: 1, 11: 2}}),
     }
     told = []
     found = compare(
-        workload,
-        40,
+        scenario,
         policies,
         precision=0.05,
         seed=3,
@@ -38,12 +37,12 @@ def test_policies_whose_chain_fails_are_simulated_together_and_said_to_be(monkey
         assert "no window holds it" in own.reason
         assert own.blocking.half_width > 0.0
     assert found.policies[1].blocking_difference.half_width > 0.0
-    again = compare(workload, 40, policies, precision=0.05, seed=3, threads=2)
+    again = compare(scenario, policies, precision=0.05, seed=3, threads=2)
     assert again.policies[1].blocking_difference == found.policies[1].blocking_difference
 
 
 def test_a_chain_that_was_asked_for_is_never_replaced(monkeypatch):
     monkeypatch.setattr("moldable.evaluation.evaluate.solve_system", unsolvable)
-    workload = Workload.single(SpeedUp([1, 1.2]), 0.9, 40)
+    scenario = Scenario.single(SpeedUp([1, 1.2]), 0.9, 40)
     with pytest.raises(ChainError, match="no window"):
-        compare(workload, 40, [Thresholds({"jobs": {1: 1, 10: 2}})], method="chain")
+        compare(scenario, [Thresholds({"jobs": {1: 1, 10: 2}})], method="chain")

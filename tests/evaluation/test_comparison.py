@@ -12,6 +12,7 @@ from moldable import (
     FixedWidth,
     Greedy,
     JobClass,
+    Scenario,
     SpeedUp,
     Workload,
     compare,
@@ -21,8 +22,8 @@ from moldable import (
 from moldable.errors import MoldableError
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-WORKLOAD = Workload.single(CURVE, 0.8, 40)
-RIVALS = {"p*": None, "headroom": greedy_p(WORKLOAD, 40, 0.9), "greedy": Greedy()}
+SCENARIO = Scenario.single(CURVE, 0.8, 40)
+RIVALS = {"p*": None, "headroom": greedy_p(SCENARIO, 0.9), "greedy": Greedy()}
 
 
 def in_errors(estimate, truth):
@@ -31,8 +32,8 @@ def in_errors(estimate, truth):
 
 
 def test_exact_differences_are_exact_and_only_beaten_policies_lose_their_mark():
-    answer = compare(WORKLOAD, 40, {**RIVALS, "strict 4": FixedWidth(4, strict=True)})
-    first = evaluate(WORKLOAD, 40)
+    answer = compare(SCENARIO, {**RIVALS, "strict 4": FixedWidth(4, strict=True)})
+    first = evaluate(SCENARIO)
     for part in answer.policies:
         gap = part.performance.blocking.value - first.blocking.value
         assert part.blocking_difference.value == gap
@@ -50,17 +51,17 @@ def test_exact_differences_are_exact_and_only_beaten_policies_lose_their_mark():
 
 def test_a_policy_beaten_on_both_counts_is_not_marked():
     # On a flat curve every further server is wasted: wide jobs block more and finish no sooner.
-    flat = Workload.single(SpeedUp([1, 1.0001]), 0.6, 10)
+    flat = Scenario.single(SpeedUp([1, 1.0001]), 0.6, 10)
     wide, narrow = FixedWidth(2, strict=True), FixedWidth(1)
     slow = Workload((JobClass("jobs", 6.0, SpeedUp({1: 1.0, 3: 0.9})),))
-    answer = compare(slow, 10, {"narrow": narrow, "wide": FixedWidth(3, strict=True)})
+    answer = compare(Scenario(slow, 10), {"narrow": narrow, "wide": FixedWidth(3, strict=True)})
     assert answer.unbeaten == ("narrow",)
-    assert compare(flat, 10, {"narrow": narrow, "wide": wide}).unbeaten == ("narrow", "wide")
+    assert compare(flat, {"narrow": narrow, "wide": wide}).unbeaten == ("narrow", "wide")
 
 
 def test_simulated_differences_hit_the_exact_ones_and_a_wrong_one_would_be_seen():
-    exact = compare(WORKLOAD, 40, RIVALS)
-    run = compare(WORKLOAD, 40, RIVALS, method="simulate", precision=0.01, seed=4)
+    exact = compare(SCENARIO, RIVALS)
+    run = compare(SCENARIO, RIVALS, method="simulate", precision=0.01, seed=4)
     for known, seen in zip(exact.policies[1:], run.policies[1:], strict=True):
         for name in ("blocking_difference", "mean_execution_time_difference"):
             truth, estimate = getattr(known, name).value, getattr(seen, name)
@@ -69,8 +70,8 @@ def test_simulated_differences_hit_the_exact_ones_and_a_wrong_one_would_be_seen(
 
 
 def test_common_random_numbers_tell_more_than_independent_runs():
-    near = {"p*": None, "near": greedy_p(WORKLOAD, 40, 0.81)}
-    run = compare(WORKLOAD, 40, near, method="simulate", precision=0.02, seed=9)
+    near = {"p*": None, "near": greedy_p(SCENARIO, 0.81)}
+    run = compare(SCENARIO, near, method="simulate", precision=0.02, seed=9)
     apart = run.policies[1].blocking_difference.half_width
     alone = [part.performance.blocking.half_width for part in run.policies]
     assert apart < 0.7 * math.hypot(*alone)
@@ -78,7 +79,7 @@ def test_common_random_numbers_tell_more_than_independent_runs():
 
 def test_the_same_seed_gives_the_same_comparison_on_any_number_of_threads():
     runs = [
-        compare(WORKLOAD, 40, RIVALS, method="simulate", precision=0.05, seed=2, threads=threads)
+        compare(SCENARIO, RIVALS, method="simulate", precision=0.05, seed=2, threads=threads)
         for threads in (1, 2)
     ]
     one, other = (
@@ -90,33 +91,33 @@ def test_the_same_seed_gives_the_same_comparison_on_any_number_of_threads():
 
 def test_sizes_without_a_chain_are_simulated_beside_exact_answers():
     fixed = Workload((JobClass("jobs", 32.0, CURVE, size=Deterministic()),))
-    answer = compare(fixed, 40, {"p*": None, "greedy": Greedy()}, precision=0.05, seed=3)
+    answer = compare(Scenario(fixed, 40), {"p*": None, "greedy": Greedy()}, precision=0.05, seed=3)
     assert [part.performance.method for part in answer.policies] == ["simulate", "closed-form"]
     gap = answer.policies[1].blocking_difference
     assert gap.half_width == pytest.approx(answer.policies[0].performance.blocking.half_width)
 
 
 def test_nothing_blocked_is_not_taken_for_no_error():
-    roomy = Workload.single(CURVE, 0.2, 60)
+    roomy = Scenario.single(CURVE, 0.2, 60)
     pair = {"narrow": FixedWidth(1), "wide": FixedWidth(2)}
-    answer = compare(roomy, 60, pair, method="simulate", precision=0.5, seed=1)
+    answer = compare(roomy, pair, method="simulate", precision=0.5, seed=1)
     assert answer.policies[0].performance.blocking.value == 0
     assert answer.policies[1].blocking_difference.half_width > 0
 
 
 def test_the_yardstick_neither_beats_nor_is_beaten():
-    answer = compare(WORKLOAD, 40, [None, Equi()])
+    answer = compare(SCENARIO, [None, Equi()])
     policy, yardstick = answer.policies
     assert policy.unbeaten
     assert yardstick.yardstick
     assert not yardstick.unbeaten
     with pytest.raises(MoldableError, match="preemptive"):
-        compare(WORKLOAD, 40, [None, Equi()], method="simulate")
+        compare(SCENARIO, [None, Equi()], method="simulate")
 
 
 def test_tables_and_dictionaries_hold_every_policy():
     pandas = pytest.importorskip("pandas")
-    answer = compare(WORKLOAD, 40, RIVALS)
+    answer = compare(SCENARIO, RIVALS)
     frame = answer.to_frame()
     assert isinstance(frame, pandas.DataFrame)
     assert frame["name"].tolist() == list(RIVALS)
@@ -137,11 +138,11 @@ def test_tables_and_dictionaries_hold_every_policy():
 )
 def test_lists_that_cannot_be_compared_are_refused(policies, message):
     with pytest.raises(MoldableError, match=message):
-        compare(WORKLOAD, 40, policies)
+        compare(SCENARIO, policies)
 
 
 def test_impossible_requests_are_refused_before_any_work():
     with pytest.raises(MoldableError, match="precision=-1"):
-        compare(WORKLOAD, 40, [None], precision=-1)
+        compare(SCENARIO, [None], precision=-1)
     with pytest.raises(MoldableError, match="method 'guess'"):
-        compare(WORKLOAD, 40, [None], method="guess")
+        compare(SCENARIO, [None], method="guess")

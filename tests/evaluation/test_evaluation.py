@@ -19,9 +19,11 @@ from moldable import (
     MixedErlang,
     MoldableError,
     Renewal,
+    Scenario,
     SpeedUp,
     Workload,
     evaluate,
+    parse_arrivals,
 )
 from moldable.errors import ChainError
 from moldable.exact.exact import stationary_law
@@ -42,7 +44,7 @@ def mixed(size=None, servers=20):
 @pytest.mark.parametrize(
     ("workload", "servers", "policy", "reason"),
     [
-        (Workload.single(LINEAR, 0.9, 20), 20, None, "Erlang"),
+        (Scenario.single(LINEAR, 0.9, 20).workload, 20, None, "Erlang"),
         (mixed(Lognormal(2.0)), 20, FixedWidth(4, strict=True), "Erlang"),
         (mixed(), 22, Greedy(), "remainder"),
         (
@@ -54,7 +56,7 @@ def mixed(size=None, servers=20):
     ],
 )
 def test_a_formula_is_used_where_one_is_known(workload, servers, policy, reason):
-    found = evaluate(workload, servers, policy)
+    found = evaluate(Scenario(workload, servers), policy)
     assert found.method == "closed-form"
     assert found.reason.startswith("a formula is known: ")
     assert reason in found.reason
@@ -62,7 +64,7 @@ def test_a_formula_is_used_where_one_is_known(workload, servers, policy, reason)
 
 @pytest.mark.parametrize("size", [None, MixedErlang()], ids=str)
 def test_a_small_chain_is_solved(size):
-    found = evaluate(mixed(size), 20)
+    found = evaluate(Scenario(mixed(size), 20))
     assert found.method == "chain"
     assert found.reason == (
         f"no formula is known, but the chain can be solved: the whole chain of {found.states:,} "
@@ -72,24 +74,25 @@ def test_a_small_chain_is_solved(size):
 
 
 def test_a_large_cluster_on_two_widths_is_solved_on_a_window():
-    workload = Workload.single(SUB_LINEAR, 0.99, 1000)
-    found = evaluate(workload, 1000)
+    scenario = Scenario.single(SUB_LINEAR, 0.99, 1000)
+    found = evaluate(scenario)
     assert found.method == "chain"
     assert f"a window of {found.states:,} states" in found.reason
     assert 0.0 < found.neglected_mass <= 1e-14
 
 
 @pytest.mark.parametrize(
-    ("workload", "servers", "arrivals", "reason"),
+    ("scenario", "reason"),
     [
-        (mixed(Lognormal(1.0)), 20, None, "without phases"),
-        (mixed(), 20, Renewal(Deterministic()), "without phases"),
-        (Workload.single(SUB_LINEAR, 0.8, 400), 400, None, "the chain would have"),
+        (Scenario(mixed(Lognormal(1.0)), 20), "without phases"),
+        (Scenario(mixed(), 20, Renewal(Deterministic())), "for Poisson arrivals only"),
+        (Scenario(mixed(), 20, parse_arrivals("mmpp:0.5,2:0.1,0.2")), "for Poisson arrivals only"),
+        (Scenario.single(SUB_LINEAR, 0.8, 400), "the chain would have"),
     ],
-    ids=["sizes", "arrivals", "states"],
+    ids=["sizes", "renewal", "mmpp", "states"],
 )
-def test_everything_else_is_simulated(workload, servers, arrivals, reason):
-    found = evaluate(workload, servers, arrivals=arrivals, **ROUGH)
+def test_everything_else_is_simulated(scenario, reason):
+    found = evaluate(scenario, **ROUGH)
     assert found.method == "simulate"
     assert reason in found.reason
     assert found.seed == 1
@@ -98,17 +101,17 @@ def test_everything_else_is_simulated(workload, servers, arrivals, reason):
 
 @pytest.mark.parametrize("method", ["closed-form", "chain", "simulate"])
 def test_a_method_that_is_asked_for_is_used(method):
-    workload = Workload.single(LINEAR, 0.9, 20)
-    found = evaluate(workload, 20, method=method, **ROUGH)
+    scenario = Scenario.single(LINEAR, 0.9, 20)
+    found = evaluate(scenario, method=method, **ROUGH)
     assert found.method == method
     assert found.reason.startswith("asked for")
 
 
 def test_methods_agree_where_several_apply():
-    workload, exact = Workload.single(LINEAR, 0.9, 20), erlang_b(3.6, 4)
-    assert evaluate(workload, 20).blocking.value == pytest.approx(exact, rel=1e-14)
-    assert evaluate(workload, 20, method="chain").blocking.value == pytest.approx(exact, rel=1e-12)
-    found = evaluate(workload, 20, method="simulate", precision=0.003, seed=3, threads=1)
+    scenario, exact = Scenario.single(LINEAR, 0.9, 20), erlang_b(3.6, 4)
+    assert evaluate(scenario).blocking.value == pytest.approx(exact, rel=1e-14)
+    assert evaluate(scenario, method="chain").blocking.value == pytest.approx(exact, rel=1e-12)
+    found = evaluate(scenario, method="simulate", precision=0.003, seed=3, threads=1)
     error = found.blocking.half_width / 1.96
     assert abs(found.blocking.value - exact) < 4 * error
     assert 0.01 * exact > 4 * error  # so that an answer one percent off would be noticed
@@ -120,21 +123,21 @@ def test_methods_agree_where_several_apply():
 @pytest.mark.parametrize("precision", [-0.01, 0.0, 1.0, math.nan])
 def test_an_impossible_precision_is_refused_even_where_the_answer_is_exact(precision):
     with pytest.raises(MoldableError, match="must lie between 0 and 1"):
-        evaluate(Workload.single(LINEAR, 0.9, 20), 20, precision=precision)
+        evaluate(Scenario.single(LINEAR, 0.9, 20), precision=precision)
 
 
 def test_an_unknown_method_is_refused_with_the_likely_one():
     with pytest.raises(MoldableError, match="did you mean 'simulate'"):
-        evaluate(mixed(), 20, method="simulation")
+        evaluate(Scenario(mixed(), 20), method="simulation")
 
 
 def test_an_exact_method_that_does_not_apply_is_refused_not_replaced():
     with pytest.raises(MoldableError, match="no closed form"):
-        evaluate(mixed(), 20, method="closed-form")
+        evaluate(Scenario(mixed(), 20), method="closed-form")
     with pytest.raises(MoldableError, match="have no phases"):
-        evaluate(mixed(Lognormal(1.0)), 20, method="chain")
+        evaluate(Scenario(mixed(Lognormal(1.0)), 20), method="chain")
     with pytest.raises(MoldableError, match="more than the 5,000,000"):
-        evaluate(Workload.single(SUB_LINEAR, 0.8, 4000), 4000, method="chain")
+        evaluate(Scenario.single(SUB_LINEAR, 0.8, 4000), method="chain")
 
 
 # What an answer holds.
@@ -142,7 +145,7 @@ def test_an_exact_method_that_does_not_apply_is_refused_not_replaced():
 
 def test_exact_answers_have_intervals_without_width():
     for method in ("closed-form", "chain"):
-        found = evaluate(Workload.single(LINEAR, 0.9, 20), 20, method=method)
+        found = evaluate(Scenario.single(LINEAR, 0.9, 20), method=method)
         for part in (found, *found.classes):
             for estimate in (part.blocking, part.mean_execution_time):
                 assert estimate.interval == (estimate.value, estimate.value)
@@ -180,7 +183,7 @@ KEYS = {
 
 @pytest.mark.parametrize("method", ["closed-form", "chain", "simulate"])
 def test_every_method_fills_the_same_dictionary(method):
-    found = evaluate(Workload.single(LINEAR, 0.9, 20), 20, method=method, **ROUGH).to_dict()
+    found = evaluate(Scenario.single(LINEAR, 0.9, 20), method=method, **ROUGH).to_dict()
     assert set(found) >= KEYS
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     exact = method != "simulate"
@@ -196,7 +199,7 @@ def test_an_answer_adds_up():
         JobClass("b", 3.0, SpeedUp([1.0, 1.6]), 0.8, size=MixedErlang()),
     )
     policy = GreedyP({"a": {2: 0.5, 4: 0.5}, "b": {1: 0.3, 2: 0.7}})
-    found = evaluate(Workload(classes), 9, policy, method="chain")
+    found = evaluate(Scenario(Workload(classes), 9), policy, method="chain")
     accepted = [
         c.arrival_rate * (1 - part.blocking.value)
         for c, part in zip(classes, found.classes, strict=True)
@@ -222,9 +225,9 @@ def test_an_answer_adds_up():
 
 
 def test_equi_has_its_own_formula():
-    workload = Workload.single(SpeedUp([1.0]), 0.9, 20)
+    scenario = Scenario.single(SpeedUp([1.0]), 0.9, 20)
     for method in ("auto", "closed-form"):
-        found = evaluate(workload, 20, Equi(), method=method)
+        found = evaluate(scenario, Equi(), method=method)
         assert found.method == "closed-form"
         assert found.blocking.value == pytest.approx(erlang_b(18.0, 20), rel=1e-13)
         assert found.to_dict()["provenance"]["policy"] == "equi"
@@ -233,15 +236,15 @@ def test_equi_has_its_own_formula():
 @pytest.mark.parametrize("method", ["chain", "simulate"])
 def test_equi_is_known_by_formula_only(method):
     with pytest.raises(MoldableError, match="closed form only"):
-        evaluate(Workload.single(LINEAR, 0.9, 20), 20, Equi(), method=method)
+        evaluate(Scenario.single(LINEAR, 0.9, 20), Equi(), method=method)
 
 
 def test_equi_needs_poisson_arrivals_and_one_class():
     with pytest.raises(MoldableError, match="Poisson"):
-        evaluate(mixed(), 20, Equi(), arrivals=Renewal(Deterministic()))
+        evaluate(Scenario(mixed(), 20, Renewal(Deterministic())), Equi())
     two = Workload((JobClass("a", 1.0, LINEAR), JobClass("b", 1.0, LINEAR)))
     with pytest.raises(MoldableError, match="has 2"):
-        evaluate(two, 20, Equi())
+        evaluate(Scenario(two, 20), Equi())
 
 
 # Classes that own servers.
@@ -255,12 +258,14 @@ def test_reserved_classes_are_independent_systems_side_by_side():
     one = JobClass("one", 7.0, LINEAR)
     two = JobClass("two", 3.0, SUB_LINEAR, 2.0)
     policy = GreedyP({"one": {3: 0.4, 5: 0.6}, "two": {1: 0.2, 2: 0.8}})
-    law = stationary_law(reserved(one, two), 20, policy)
-    found = evaluate(reserved(one, two), 20, policy)
+    law = stationary_law(Scenario(reserved(one, two), 20), policy)
+    found = evaluate(Scenario(reserved(one, two), 20), policy)
     pools = found.provenance["pools"]
     assert sum(pools) == 20
     alone = [
-        stationary_law(Workload((part,)), own, GreedyP({part.name: policy.shares[part.name]}))
+        stationary_law(
+            Scenario(Workload((part,)), own), GreedyP({part.name: policy.shares[part.name]})
+        )
         for part, own in zip((one, two), pools, strict=True)
     ]
     exact = [single.performance() for single in alone]
@@ -286,7 +291,7 @@ def test_reserved_classes_are_solved_each_by_its_own_method():
     # By formula: one width that fits; by chain: two widths.
     classes = (JobClass("formula", 7.0, SpeedUp([1.0])), JobClass("chain", 3.0, SUB_LINEAR, 2.0))
     policy = GreedyP({"formula": {1: 1.0}, "chain": {1: 0.2, 2: 0.8}})
-    found = evaluate(reserved(*classes), 20, policy)
+    found = evaluate(Scenario(reserved(*classes), 20), policy)
     assert found.method == "chain"
     assert "Erlang" in found.reason
     assert "whole chain" in found.reason
@@ -295,7 +300,7 @@ def test_reserved_classes_are_solved_each_by_its_own_method():
 def test_a_class_that_can_never_run_on_its_own_servers_is_refused():
     classes = (JobClass("small", 2.0, LINEAR), JobClass("large", 10.0, LINEAR))
     with pytest.raises(MoldableError, match="class 'small' owns 3 servers"):
-        evaluate(reserved(*classes), 16, FixedWidth(5, strict=True))
+        evaluate(Scenario(reserved(*classes), 16), FixedWidth(5, strict=True))
 
 
 def test_a_chain_that_turns_out_unsolvable_is_simulated_unless_it_was_asked_for(monkeypatch):
@@ -303,14 +308,14 @@ def test_a_chain_that_turns_out_unsolvable_is_simulated_unless_it_was_asked_for(
         raise ChainError("no luck")
 
     monkeypatch.setattr("moldable.evaluation.evaluate.solve_system", refuse)
-    found = evaluate(mixed(), 20, **ROUGH)
+    found = evaluate(Scenario(mixed(), 20), **ROUGH)
     assert found.method == "simulate"
     assert "no luck" in found.reason
     with pytest.raises(ChainError, match="no luck"):
-        evaluate(mixed(), 20, method="chain")
+        evaluate(Scenario(mixed(), 20), method="chain")
 
 
 def test_shares_that_only_round_to_one_block_nobody():
     shares = GreedyP({"jobs": {1: 0.7, 2: 0.2, 3: 0.1}})
-    found = evaluate(Workload.single(SUB_LINEAR, 0.1, 60), 60, shares)
+    found = evaluate(Scenario.single(SUB_LINEAR, 0.1, 60), shares)
     assert found.blocking.value < 1e-20

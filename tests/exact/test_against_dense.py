@@ -7,7 +7,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from moldable import Hyperexponential, JobClass, MixedErlang, PhaseType, Rigid, SpeedUp, Workload
+from moldable import (
+    Hyperexponential,
+    JobClass,
+    MixedErlang,
+    PhaseType,
+    Rigid,
+    Scenario,
+    SpeedUp,
+    Workload,
+)
 from moldable.exact.exact import stationary_law
 from naive import dense_chain
 from naive.random_systems import random_policy, random_workload
@@ -53,10 +62,12 @@ def test_a_random_system_is_solved_as_by_plain_elimination(seed):
     workload, servers, policy, exact = small_system(
         seed, most_classes=3, most_widths=5, most_states=400
     )
-    law = stationary_law(workload, servers, policy, method="chain")
+    law = stationary_law(Scenario(workload, servers), policy, method="chain")
     assert_same(law, exact)
     assert law.pools[0].states == len(exact.law)  # transient states are left out
-    assert_same(stationary_law(workload, servers, policy), exact)  # by formula where there is one
+    assert_same(
+        stationary_law(Scenario(workload, servers), policy), exact
+    )  # by formula where there is one
     for width in exact.shares:
         np.testing.assert_allclose(law.jobs(width), exact.jobs(width), **TIGHT)
 
@@ -67,7 +78,7 @@ def test_sizes_made_of_phases_are_followed_phase_by_phase(seed, size):
     workload, servers, policy, exact = small_system(
         seed, most_classes=2, most_widths=3, most_states=700, size=size
     )
-    law = stationary_law(workload, servers, policy, method="chain")
+    law = stationary_law(Scenario(workload, servers), policy, method="chain")
     assert_same(law, exact)
     assert law.pools[0].states == len(exact.law)
 
@@ -79,7 +90,7 @@ def test_classes_with_different_phases_share_one_chain():
     workload = Workload((narrow, wide, plain))
     policy = Rigid({"narrow": 1, "wide": 2, "plain": 3})
     exact = dense_chain.solve(workload, 6, policy)
-    assert_same(stationary_law(workload, 6, policy, method="chain"), exact)
+    assert_same(stationary_law(Scenario(workload, 6), policy, method="chain"), exact)
 
 
 def test_a_rate_one_percent_off_would_be_noticed():
@@ -89,4 +100,4 @@ def test_a_rate_one_percent_off_would_be_noticed():
     part = workload.classes[0]
     wrong = Workload((dataclasses.replace(part, arrival_rate=1.01 * part.arrival_rate),))
     with pytest.raises(AssertionError):
-        assert_same(stationary_law(wrong, servers, policy, method="chain"), exact)
+        assert_same(stationary_law(Scenario(wrong, servers), policy, method="chain"), exact)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from moldable import Poisson, Workload, simulate
+from moldable import Scenario, Workload, simulate
 from moldable.exact.exact import stationary_law
 from moldable.exact.pool import predicted_states
 from moldable.system.loss_system import build_system
@@ -28,9 +28,9 @@ def medium_system(seed, most_states=40_000):
         servers = int(rng.integers(30, 121))
         workload = random_workload(rng, servers, classes=int(rng.integers(1, 4)), most_widths=4)
         policy = random_policy(rng, workload, servers)
-        if predicted_states(build_system(workload, servers, policy, Poisson())) > most_states:
+        if predicted_states(build_system(Scenario(workload, servers), policy)) > most_states:
             continue
-        exact = stationary_law(workload, servers, policy).performance()
+        exact = stationary_law(Scenario(workload, servers), policy).performance()
         wanted = "closed-form" if seed % 5 == 0 else "chain"
         if exact.method == wanted and 0.01 < exact.blocking.value < 0.5:
             return workload, servers, policy, exact
@@ -38,7 +38,9 @@ def medium_system(seed, most_states=40_000):
 
 
 def simulated(workload, servers, policy, seed):
-    return simulate(workload, servers, policy, jobs=JOBS, replications=RUNS, warmup=8.0, seed=seed)
+    return simulate(
+        Scenario(workload, servers), policy, jobs=JOBS, replications=RUNS, warmup=8.0, seed=seed
+    )
 
 
 def standard_errors(answer, exact):

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from moldable import Greedy, JobClass, Regime, Rigid, SpeedUp, Workload
+from moldable import Greedy, JobClass, Regime, Rigid, Scenario, SpeedUp, Workload
 from moldable.exact.closed_forms import erlang_b
 from moldable.exact.exact import stationary_law
 
@@ -15,8 +15,8 @@ LINEAR, SUB_LINEAR = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])
 
 def greedy_p_star(curve, servers, alpha, beta, policy=None):
     load = Regime(alpha, beta).load(servers)
-    workload = Workload.single(curve, load, servers)
-    return stationary_law(workload, servers, policy).performance()
+    scenario = Scenario.single(curve, load, servers)
+    return stationary_law(scenario, policy).performance()
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,6 @@ def test_three_rigid_classes_in_fractions():
             for width, mean in zip(widths, offered, strict=True)
         )
     )
-    found = stationary_law(workload, servers, Rigid()).performance()
+    found = stationary_law(Scenario(workload, servers), Rigid()).performance()
     assert found.method == "closed-form"
     assert [part.blocking.value for part in found.classes] == pytest.approx(exact, rel=1e-14)

@@ -16,8 +16,8 @@ from moldable import (
     JobClass,
     Lognormal,
     MixedErlang,
-    Poisson,
     Renewal,
+    Scenario,
     SpeedUp,
     Thresholds,
     Workload,
@@ -37,14 +37,14 @@ SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 
 def chain_of(workload, servers, policy=None):
     return states.whole_chain(
-        chain_model(build_system(workload, servers, policy, Poisson())), servers
+        chain_model(build_system(Scenario(workload, servers), policy)), servers
     )
 
 
 @pytest.mark.parametrize("load", [0.55, 0.85, 1.1])
 def test_iterating_gives_what_factorising_gives(monkeypatch, load):
     mixed = GreedyP({"jobs": {2: 0.3, 3: 0.5, 5: 0.2}})
-    chain = chain_of(Workload.single(SUB_LINEAR, load, 26), 26, mixed)
+    chain = chain_of(Scenario.single(SUB_LINEAR, load, 26).workload, 26, mixed)
     guess = product_form(chain.counts, np.full(chain.counts.shape[0], 2.0))
     assert chain.states <= stationary.FACTORISED[False]
     factorised, small = stationary.stationary(chain, guess)
@@ -56,7 +56,7 @@ def test_iterating_gives_what_factorising_gives(monkeypatch, load):
 
 
 def test_the_answer_does_not_depend_on_the_first_guess():
-    chain = chain_of(Workload.single(SUB_LINEAR, 0.95, 30), 30)
+    chain = chain_of(Scenario.single(SUB_LINEAR, 0.95, 30).workload, 30)
     answers = [
         stationary.stationary(chain, guess)[0]
         for guess in (np.ones(chain.states), np.exp(-0.1 * np.arange(chain.states)))
@@ -66,9 +66,9 @@ def test_the_answer_does_not_depend_on_the_first_guess():
 
 def test_widths_that_are_all_but_never_granted_do_not_mislead_the_guess():
     """Two servers are given only where 87 of 100 are idle: Erlang's system to all digits."""
-    workload = Workload.single(SpeedUp([1, 1.8]), 0.8, 100)
+    scenario = Scenario.single(SpeedUp([1, 1.8]), 0.8, 100)
     policy = Thresholds({"jobs": {1: 1, 87: 2}})
-    found = stationary_law(workload, 100, policy).performance()
+    found = stationary_law(scenario, policy).performance()
     assert found.blocking.value == pytest.approx(erlang_b(80.0, 100), rel=1e-10)
 
 
@@ -86,7 +86,9 @@ def test_states_are_counted_as_they_are_listed(widths, servers):
 
 def test_every_state_is_listed_once():
     chain = chain_of(
-        Workload.single(SpeedUp.linear(3), 0.9, 11), 11, GreedyP({"jobs": {1: 0.2, 2: 0.3, 3: 0.5}})
+        Scenario.single(SpeedUp.linear(3), 0.9, 11).workload,
+        11,
+        GreedyP({"jobs": {1: 0.2, 2: 0.3, 3: 0.5}}),
     )
     found = {tuple(column) for column in chain.counts.T.tolist()}
     expected = {
@@ -99,13 +101,13 @@ def test_every_state_is_listed_once():
 def test_the_predicted_states_are_those_of_the_chain():
     mixed = GreedyP({"jobs": {1: 0.5, 3: 0.5}})
     workload = Workload((JobClass("jobs", 4.0, SpeedUp.linear(3), size=MixedErlang()),))
-    system = build_system(workload, 8, mixed, Poisson())
+    system = build_system(Scenario(workload, 8), mixed)
     assert predicted_states(system) == chain_of(workload, 8, mixed).states
 
 
 def test_transient_states_are_left_out():
     """From an empty cluster the narrow width is only granted beside three wide jobs."""
-    chain = chain_of(Workload.single(SpeedUp.linear(3), 0.9, 10), 10, FixedWidth(3))
+    chain = chain_of(Scenario.single(SpeedUp.linear(3), 0.9, 10).workload, 10, FixedWidth(3))
     narrow = chain.counts[0]
     assert chain.counts.shape[0] == 3
     assert set(narrow.tolist()) == {0, 1}
@@ -116,9 +118,9 @@ def test_transient_states_are_left_out():
 
 
 def test_too_many_states_are_refused_with_their_number_the_limit_and_advice():
-    workload = Workload.single(SUB_LINEAR, 0.8, 4000)
+    scenario = Scenario.single(SUB_LINEAR, 0.8, 4000)
     with pytest.raises(ChainError, match="more than") as refused:
-        stationary_law(workload, 4000)
+        stationary_law(scenario)
     text = str(refused.value)
     widths, servers = np.array([1, 2, 3, 4]), 4000
     assert f"{states.count_states(widths, servers):,}" in text
@@ -134,43 +136,44 @@ def test_nothing_is_listed_before_a_chain_is_refused(monkeypatch):
     monkeypatch.setattr(states, "MOST_STATES", 100)
     mixed = GreedyP({"jobs": {1: 0.5, 2: 0.3, 3: 0.2}})
     with pytest.raises(ChainError, match="100 that can be solved"):
-        stationary_law(Workload.single(SpeedUp.linear(3), 0.8, 30), 30, mixed)
+        stationary_law(Scenario.single(SpeedUp.linear(3), 0.8, 30), mixed)
 
 
 def test_a_closed_form_is_refused_where_none_is_known():
     with pytest.raises(ChainError, match="no closed form is known for greedy"):
-        stationary_law(Workload.single(SUB_LINEAR, 0.95, 20), 20, method="closed-form")
+        stationary_law(Scenario.single(SUB_LINEAR, 0.95, 20), method="closed-form")
 
 
 def test_sizes_without_phases_are_refused_by_name():
     job_class = JobClass("jobs", 9.5, SpeedUp([1, 1.8]), size=Lognormal(1.0))
     with pytest.raises(ChainError, match=r"lognormal.* have no phases"):
-        stationary_law(Workload((job_class,)), 10)
+        stationary_law(Scenario(Workload((job_class,)), 10))
 
 
 def test_sizes_without_phases_have_their_formula():
     job_class = JobClass("jobs", 9.5, SpeedUp.linear(2), size=Deterministic())
-    law = stationary_law(Workload((job_class,)), 10)
+    law = stationary_law(Scenario(Workload((job_class,)), 10))
     assert law.performance().method == "closed-form"
     with pytest.raises(ChainError, match="deterministic have no phases"):
-        stationary_law(Workload((job_class,)), 10, method="chain")
+        stationary_law(Scenario(Workload((job_class,)), 10), method="chain")
 
 
 @pytest.mark.parametrize("method", ["auto", "chain"])
 def test_arrivals_that_are_not_poisson_are_refused(method):
-    workload = Workload.single(SpeedUp.linear(2), 0.5, 10)
+    arrivals = Renewal(Deterministic())
+    scenario = Scenario.single(SpeedUp.linear(2), 0.5, 10, arrivals=arrivals)
     with pytest.raises(ChainError, match="Poisson"):
-        stationary_law(workload, 10, method=method, arrivals=Renewal(Deterministic()))
+        stationary_law(scenario, method=method)
 
 
 def test_an_unknown_method_is_refused_with_the_likely_one():
     with pytest.raises(ChainError, match="did you mean 'chain'"):
-        stationary_law(Workload.single(SpeedUp.linear(2), 0.5, 10), 10, method="chian")
+        stationary_law(Scenario.single(SpeedUp.linear(2), 0.5, 10), method="chian")
 
 
 def test_a_law_of_counts_that_is_not_known_is_not_made_up():
     classes = (JobClass("a", 1.0, SpeedUp([1.0])), JobClass("b", 1.0, SpeedUp({2: 2.0})))
-    law = stationary_law(Workload(classes), 6, Greedy())
+    law = stationary_law(Scenario(Workload(classes), 6), Greedy())
     with pytest.raises(ChainError, match="use the method 'chain'"):
         law.jobs(2)
     with pytest.raises(ChainError, match=r"widths that occur: \[1, 2\]"):
@@ -193,14 +196,14 @@ def wrong_law(monkeypatch, change):
 
 def test_a_law_that_is_not_stationary_fails_its_own_check(monkeypatch):
     policy = Thresholds({"jobs": {2: 1, 6: 2}})
-    workload = Workload.single(SUB_LINEAR, 0.9, 12)
+    scenario = Scenario.single(SUB_LINEAR, 0.9, 12)
     wrong_law(monkeypatch, lambda law: law * (1.0 + 1e-6 * np.arange(law.size)))
     with pytest.raises(ChainError, match="fails rate conservation"):
-        stationary_law(workload, 12, policy)
+        stationary_law(scenario, policy)
 
 
 def test_flows_that_balance_only_in_total_fail_littles_law():
-    system = build_system(Workload.single(SpeedUp([1, 1.8]), 0.95, 12), 12, None, Poisson())
+    system = build_system(Scenario.single(SpeedUp([1, 1.8]), 0.95, 12), None)
     honest = pool.solved(system)
     shifted = honest.mean_jobs + 1e-6 * np.array([1.0, -1.0]) * system.kind_scale
     dishonest = dataclasses.replace(honest, mean_jobs=shifted)
@@ -209,7 +212,7 @@ def test_flows_that_balance_only_in_total_fail_littles_law():
 
 
 def test_a_law_of_nothing_but_nan_is_no_answer():
-    system = build_system(Workload.single(SpeedUp([1, 1.8]), 0.95, 4), 4, None, Poisson())
+    system = build_system(Scenario.single(SpeedUp([1, 1.8]), 0.95, 4), None)
     counts = np.zeros((2, 1), dtype=np.int64)
     law = PoolLaw.of(system, Joint(counts, np.array([np.nan])), states=1, how="nonsense")
     with pytest.raises(ChainError):
@@ -226,4 +229,4 @@ def test_equations_that_are_not_solved_are_an_error(monkeypatch):
         raising=False,
     )
     with pytest.raises(ChainError, match="nearly decomposable"):
-        stationary_law(Workload.single(SUB_LINEAR, 0.95, 30), 30)
+        stationary_law(Scenario.single(SUB_LINEAR, 0.95, 30))

@@ -9,15 +9,16 @@ from moldable import (
     GreedyP,
     JobClass,
     MixedErlang,
-    Poisson,
     Policy,
     Regime,
     Rigid,
+    Scenario,
     SpeedUp,
     Thresholds,
     Workload,
+    evaluate,
 )
-from moldable.exact import lyapunov, pool, window
+from moldable.exact import pool, window
 from moldable.exact.exact import stationary_law
 from moldable.exact.states import whole_chain
 from moldable.exact.stationary import stationary
@@ -26,6 +27,8 @@ from moldable.system.loss_system import build_system
 from naive.erlang import erlang_b
 
 SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
+NEGLIGIBLE = 1e-14
+"""Most probability that a window may leave out."""
 
 
 @pytest.fixture
@@ -56,8 +59,8 @@ def whole(monkeypatch, *arguments):
     ids=str,
 )
 def test_a_window_gives_the_law_of_the_whole_chain(windowed, monkeypatch, servers, regime):
-    workload = Workload.single(SUB_LINEAR, regime.load(servers), servers)
-    part, exact = windowed(workload, servers), whole(monkeypatch, workload, servers)
+    scenario = Scenario.single(SUB_LINEAR, regime.load(servers), servers)
+    part, exact = windowed(scenario), whole(monkeypatch, scenario)
     assert part.pools[0].states < exact.pools[0].states
     tight = {"rtol": 0.0, "atol": 1e-12}
     np.testing.assert_allclose(part.busy_servers, exact.busy_servers, **tight)
@@ -67,7 +70,7 @@ def test_a_window_gives_the_law_of_the_whole_chain(windowed, monkeypatch, server
     assert part.performance().blocking.value == pytest.approx(
         exact.performance().blocking.value, rel=1e-11
     )
-    assert 0.0 < part.performance().neglected_mass <= lyapunov.NEGLIGIBLE
+    assert 0.0 < part.performance().neglected_mass <= NEGLIGIBLE
 
 
 def padded(law, servers):
@@ -82,8 +85,8 @@ def test_two_rigid_classes_on_a_window_are_what_the_recursion_gives(windowed):
         JobClass("narrow", 0.45 * servers, SpeedUp([1.0])),
     )
     workload = Workload(classes)
-    recursion = stationary_law(workload, servers, Rigid(), method="closed-form")
-    part = windowed(workload, servers, Rigid())
+    recursion = stationary_law(Scenario(workload, servers), Rigid(), method="closed-form")
+    part = windowed(Scenario(workload, servers), Rigid())
     np.testing.assert_allclose(part.busy_servers, recursion.busy_servers, rtol=0, atol=1e-12)
     for a, b in zip(part.performance().classes, recursion.performance().classes, strict=True):
         assert a.blocking.value == pytest.approx(b.blocking.value, rel=1e-9)
@@ -94,10 +97,10 @@ def test_two_phases_of_one_width_are_no_window(monkeypatch):
     """Two slots, but jobs move between them: only the whole chain knows that."""
     monkeypatch.setattr(pool, "WINDOW_FROM", 0)
     workload = Workload((JobClass("jobs", 27.0, SpeedUp([1.0]), size=MixedErlang()),))
-    law = stationary_law(workload, 30, method="chain")
+    law = stationary_law(Scenario(workload, 30), method="chain")
     assert "whole" in law.pools[0].how
     np.testing.assert_allclose(
-        law.busy_servers, stationary_law(workload, 30).busy_servers, rtol=1e-11
+        law.busy_servers, stationary_law(Scenario(workload, 30)).busy_servers, rtol=1e-11
     )
 
 
@@ -108,7 +111,7 @@ class TwoWidths:
     """One class on two widths, with the law of its whole chain."""
 
     def __init__(self, curve, load, servers, policy):
-        system = build_system(Workload.single(curve, load, servers), servers, policy, Poisson())
+        system = build_system(Scenario.single(curve, load, servers), policy)
         self.model = chain_model(system)
         self.servers = servers
         self.slots = window.Windows(self.model, servers)
@@ -158,25 +161,25 @@ def test_the_bound_falls_as_the_window_grows():
     assert bounds[2] < 1e-10
 
 
-THRESHOLDS = [
-    (2000, 0.9, [1, 1.2], {1: 1, 500: 2}),  # wide jobs once in a million years
-    (2000, 0.95, [1, 1.7], {1: 1, 30: 2}),  # as many wide jobs as keep 30 servers idle
-]
-
-
-@pytest.mark.parametrize(("servers", "load", "curve", "table"), THRESHOLDS, ids=str)
-def test_thresholds_on_thousands_of_servers_are_solved_on_a_window(servers, load, curve, table):
-    workload = Workload.single(SpeedUp(curve), load, servers)
-    law = stationary_law(workload, servers, Thresholds({"jobs": table}), method="chain")
-    found = law.performance()
+def test_thresholds_on_thousands_of_servers_are_solved_on_a_window():
+    """All but Erlang's system: 500 idle servers are seven deviations off."""
+    servers, load = 2000, 0.9
+    scenario = Scenario.single(SpeedUp([1, 1.2]), load, servers)
+    policy = Thresholds({"jobs": {1: 1, 500: 2}})
+    found = evaluate(scenario, policy, precision=0.5, seed=1)
+    assert found.method == "chain"
     assert "window" in found.reason
-    assert found.neglected_mass <= lyapunov.NEGLIGIBLE
+    assert found.neglected_mass <= NEGLIGIBLE
+    assert found.blocking.value == pytest.approx(erlang_b(load * servers, servers), rel=1e-6)
+
+
+def test_as_many_wide_jobs_as_keep_some_servers_idle_are_solved_on_a_window():
+    scenario = Scenario.single(SpeedUp([1, 1.7]), 0.95, 2000)
+    policy = Thresholds({"jobs": {1: 1, 30: 2}})
+    found = stationary_law(scenario, policy, method="chain").performance()
+    assert "window" in found.reason
+    assert found.neglected_mass <= NEGLIGIBLE
     assert found.states < 600_000
-    if table == {
-        1: 1,
-        500: 2,
-    }:  # all but Erlang's system: 500 idle servers are seven deviations off
-        assert found.blocking.value == pytest.approx(erlang_b(load * servers, servers), rel=1e-6)
 
 
 def test_a_policy_that_changes_beyond_the_window_is_not_taken_for_granted():

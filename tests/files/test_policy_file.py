@@ -13,9 +13,9 @@ from moldable import (
     GreedyP,
     Policy,
     Rigid,
+    Scenario,
     SpeedUp,
     Thresholds,
-    Workload,
     greedy_p,
     read_policy_file,
     write_policy_file,
@@ -23,8 +23,8 @@ from moldable import (
 from moldable.errors import InputError, PolicyError
 from moldable.files.policy_file import to_json
 
-WORKLOAD = Workload.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
-RIGID = Workload.single(SpeedUp({3: 2.5}), 0.5, 40)
+SCENARIO = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
+RIGID = Scenario.single(SpeedUp({3: 2.5}), 0.5, 40)
 
 
 @pytest.fixture
@@ -40,15 +40,18 @@ def read(tmp_path):
 @pytest.mark.parametrize(
     ("policy", "workload"),
     [
-        (Greedy(), WORKLOAD),
-        (greedy_p(WORKLOAD, 40, 0.9), WORKLOAD),
-        (GreedyP({"jobs": {np.int64(3): np.float64(0.1), 4: 0.9}}), WORKLOAD),
-        (FixedWidth(3), WORKLOAD),
-        (FixedWidth(3, strict=True), WORKLOAD),
-        (Rigid(), RIGID),
-        (Rigid({"jobs": 4}), WORKLOAD),
-        (Thresholds({"jobs": {1: 1, 4: 2, 10: 3}}), WORKLOAD),
-        (Thresholds({"jobs": {1: 1, 4: {1: np.float64(0.1), np.int64(2): 0.9}}}), WORKLOAD),
+        (Greedy(), SCENARIO.workload),
+        (greedy_p(SCENARIO, 0.9), SCENARIO.workload),
+        (GreedyP({"jobs": {np.int64(3): np.float64(0.1), 4: 0.9}}), SCENARIO.workload),
+        (FixedWidth(3), SCENARIO.workload),
+        (FixedWidth(3, strict=True), SCENARIO.workload),
+        (Rigid(), RIGID.workload),
+        (Rigid({"jobs": 4}), SCENARIO.workload),
+        (Thresholds({"jobs": {1: 1, 4: 2, 10: 3}}), SCENARIO.workload),
+        (
+            Thresholds({"jobs": {1: 1, 4: {1: np.float64(0.1), np.int64(2): 0.9}}}),
+            SCENARIO.workload,
+        ),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

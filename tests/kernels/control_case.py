@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import JobClass, SpeedUp, Workload
+from moldable import JobClass, Scenario, SpeedUp, Workload
 from moldable.optimal.problem import control_problem
 from naive.optimal_control import NaiveControl
 
@@ -29,7 +29,7 @@ class ControlCase:
 
     def __init__(self, kernels, workload, servers, seed):
         self.kernels = kernels
-        self.problem = control_problem(workload, servers)
+        self.problem = control_problem(Scenario(workload, servers))
         self.naive = NaiveControl(workload, servers)
         problem, naive = self.problem, self.naive
         pairs = list(zip(problem.owner.tolist(), problem.widths.tolist(), strict=True))

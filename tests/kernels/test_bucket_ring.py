@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moldable import JobClass, Pareto, SpeedUp, Workload
+from moldable import JobClass, Pareto, Scenario, SpeedUp, Workload
 from moldable.kernels.bucket_ring import bucket_ring
-from moldable.model.arrivals import Poisson
 from moldable.policies.greedy import Greedy, GreedyP
 from moldable.simulation.outcomes import alias_table
 from moldable.simulation.ring_run import _State, _with_blocked, ring_model
@@ -99,13 +98,13 @@ def test_the_ring_walks_the_path_of_the_naive_twin(several, servers, greedy, see
     classes = tuple(JobClass(f"c{j}", 1.0 + j, curve) for j, curve in enumerate(several))
     wishes = {c.name: dict.fromkeys(c.speedup.widths.tolist(), 1 / len(c.speedup)) for c in classes}
     policy = Greedy() if greedy else GreedyP(wishes)
-    system = build_system(Workload(classes), servers, policy, Poisson())
+    system = build_system(Scenario(Workload(classes), servers), policy)
     check(*walk(system, 400, seed, spread=spread))
 
 
 def test_classes_with_servers_of_their_own_do_not_meet():
     classes = (JobClass("a", 3.0, SpeedUp([1, 1.8])), JobClass("b", 5.0, SpeedUp([1, 1.9, 2.6])))
-    system = build_system(Workload(classes, "reserved"), 12, None, Poisson())
+    system = build_system(Scenario(Workload(classes, "reserved"), 12), None)
     model, times, state, granted, blocked, twin = walk(system, 3000, 4)
     check(model, times, state, granted, blocked, twin)
     assert state.idle.size == 2
@@ -115,6 +114,6 @@ def test_classes_with_servers_of_their_own_do_not_meet():
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_path_with_the_jit_off(seed):
     system = build_system(
-        Workload((JobClass("a", 9.0, SpeedUp([1, 1.8, 2.5])),)), 10, None, Poisson()
+        Scenario(Workload((JobClass("a", 9.0, SpeedUp([1, 1.8, 2.5])),)), 10), None
     )
     check(*walk(system, 300, seed, function=bucket_ring.py_func))

@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import Exponential, Hyperexponential, JobClass, MixedErlang, SpeedUp, Workload
+from moldable import (
+    Exponential,
+    Hyperexponential,
+    JobClass,
+    MixedErlang,
+    Scenario,
+    SpeedUp,
+    Workload,
+)
 from moldable.kernels import count_chain as kernel
-from moldable.model.arrivals import Poisson
 from moldable.policies.greedy import Greedy
 from moldable.simulation.chain_run import LANE_SETS, TICKS, kernel_arguments
 from moldable.simulation.outcomes import alias_table, columns_needed
@@ -55,7 +62,7 @@ each_system = pytest.mark.parametrize(
 
 @each_system
 def test_every_lane_walks_the_path_of_the_naive_twin(workload, policy):
-    system = build_system(workload, 20, policy, Poisson())
+    system = build_system(Scenario(workload, 20), policy)
     blocks = 60
     model, buffer, seeds, sums = lanes_after(system, blocks, kernel.count_chain)
     table = alias_table(model.outcomes, columns_needed(model.outcomes))
@@ -81,7 +88,7 @@ def test_every_lane_walks_the_path_of_the_naive_twin(workload, policy):
 
 @each_system
 def test_the_same_numbers_come_out_with_the_jit_off(workload, policy):
-    system = build_system(workload, 20, policy, Poisson())
+    system = build_system(Scenario(workload, 20), policy)
     _, compiled, _, sums = lanes_after(system, 4, kernel.count_chain)
     _, interpreted, _, plain_sums = lanes_after(system, 4, kernel.count_chain.py_func)
     assert compiled.tobytes() == interpreted.tobytes()
@@ -91,7 +98,7 @@ def test_the_same_numbers_come_out_with_the_jit_off(workload, policy):
 def test_scripted_draws_take_the_planned_path():
     # One class, one width 2 on 4 servers, rate 1 each: clock 1 + 4/2 = 3 at most.
     workload = Workload((JobClass("a", 1.0, SpeedUp({2: 2.0}), mean_size=2.0),))
-    model = chain_model(build_system(workload, 4, None, Poisson()))
+    model = chain_model(build_system(Scenario(workload, 4), None))
     assert model.total_rate == pytest.approx(1.0 + 4 * (1.0 / 2))
     table = alias_table(model.outcomes, columns_needed(model.outcomes))
     arrive, leave, nothing = 0.1, 0.34, 0.99
@@ -103,15 +110,15 @@ def test_scripted_draws_take_the_planned_path():
 def test_law_of_sizes_does_not_change_a_one_phase_model():
     plain = JobClass("a", 16.0, PAPER, size=Exponential())
     one_phase = JobClass("a", 16.0, PAPER, size=MixedErlang((1.0,)))
-    left = chain_model(build_system(Workload((plain,)), 20, None, Poisson()))
-    right = chain_model(build_system(Workload((one_phase,)), 20, None, Poisson()))
+    left = chain_model(build_system(Scenario(Workload((plain,)), 20), None))
+    right = chain_model(build_system(Scenario(Workload((one_phase,)), 20), None))
     assert np.array_equal(left.rates, right.rates)
     assert np.array_equal(left.outcomes, right.outcomes)
 
 
 @pytest.mark.parametrize("function", [kernel.count_chain, kernel.count_chain.py_func])
 def test_lanes_do_not_care_how_many_run_beside_them(function):
-    system = build_system(Workload((JobClass("a", 16.0, PAPER),)), 20, None, Poisson())
+    system = build_system(Scenario(Workload((JobClass("a", 16.0, PAPER),)), 20), None)
     seeds = np.random.default_rng(5).integers(0, 2**64, (4, max(LANE_SETS)), dtype=np.uint64)
     alone, *wider = (
         lanes_after(system, 4, function, lanes, seeds[:, :lanes])[1] for lanes in LANE_SETS

@@ -21,6 +21,7 @@ from moldable import (
     Pareto,
     PhaseType,
     Poisson,
+    Scenario,
     SpeedUp,
     Weibull,
     Workload,
@@ -184,7 +185,7 @@ def test_classes_arrive_in_their_shares_with_their_own_sizes():
         JobClass(f"c{j}", rate, SpeedUp([1]), size=law)
         for j, (rate, law) in enumerate(zip((1.0, 2.0, 5.0), laws, strict=True))
     )
-    system = build_system(Workload(classes), 10, None, Poisson())
+    system = build_system(Scenario(Workload(classes), 10), None)
     rng = np.random.Generator(np.random.SFC64(3))
     block = next(Feed(system, rng, scale=1.0, draws=True).next(8192))
     for j, law in enumerate(laws):

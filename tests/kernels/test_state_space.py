@@ -11,7 +11,16 @@ import pytest
 from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
-from moldable import GreedyP, JobClass, MixedErlang, PhaseType, Poisson, Policy, SpeedUp, Workload
+from moldable import (
+    GreedyP,
+    JobClass,
+    MixedErlang,
+    PhaseType,
+    Policy,
+    Scenario,
+    SpeedUp,
+    Workload,
+)
 from moldable.exact.states import state_table
 from moldable.policies.greedy import Greedy
 from moldable.system.count_model import chain_model
@@ -30,18 +39,18 @@ class NarrowWhenBusy(Policy):
 
 
 SYSTEMS = {
-    "two widths": (Workload.single(TWO_WIDTHS, 0.9, 9), 9, NarrowWhenBusy()),
+    "two widths": (Scenario.single(TWO_WIDTHS, 0.9, 9).workload, 9, NarrowWhenBusy()),
     "two widths, mixed alike": (
         Workload((JobClass("jobs", 6.0, TWO_WIDTHS, 1.5),)),
         9,
         GreedyP({"jobs": {1: 0.4, 2: 0.6}}),
     ),
     "three widths": (
-        Workload.single(SpeedUp([1.0, 1.8, 2.5]), 0.8, 8),
+        Scenario.single(SpeedUp([1.0, 1.8, 2.5]), 0.8, 8).workload,
         8,
         GreedyP({"jobs": {1: 0.2, 2: 0.3, 3: 0.5}}),
     ),
-    "states never met": (Workload.single(SpeedUp.linear(3), 0.9, 10), 10, Greedy()),
+    "states never met": (Scenario.single(SpeedUp.linear(3), 0.9, 10).workload, 10, Greedy()),
     "phases": (Workload((JobClass("jobs", 4.0, TWO_WIDTHS, size=LOOP),)), 4, NarrowWhenBusy()),
     "two classes": (
         Workload(
@@ -102,7 +111,7 @@ class System:
     def __init__(self, workload, servers, policy):
         self.asked = (workload, servers, policy)
         self.servers = servers
-        self.system = build_system(workload, servers, policy, Poisson())
+        self.system = build_system(Scenario(workload, servers), policy)
         self.model = chain_model(self.system)
         self.widths = self.model.widths.astype(np.int64)
         self.entries = self.model.outcomes[:, : self.widths.size] * self.model.arrival_rate

@@ -7,7 +7,7 @@ import pytest
 
 from moldable import ArrivalTimes, MarkovModulated, Pareto, Renewal
 from moldable.errors import SimulationError, WorkloadError
-from moldable.model.arrivals import LONGEST
+from moldable.model import arrivals
 from moldable.simulation.drawn_arrivals import drawn_arrivals
 
 
@@ -68,9 +68,9 @@ def test_changes_of_level_before_an_arrival_are_counted_and_bounded():
 
 def test_the_first_arrival_comes_within_the_precision_of_the_clock():
     # The residual of such gaps exceeds 1e9 mean gaps with probability 0.35.
-    rng, arrivals = np.random.default_rng(1), Renewal(Pareto(1.05))
-    first = np.array([arrivals.stream(1.0, rng).take(1)[0] for _ in range(200)])
-    assert first.max() == LONGEST
-    assert 40 < (first == LONGEST).sum() < 100
-    drawn = [drawn_arrivals(arrivals, 1.0, rng, 1.0)[0][1] for _ in range(200)]
-    assert max(drawn) == LONGEST
+    rng, process = np.random.default_rng(1), Renewal(Pareto(1.05))
+    first = np.array([process.stream(1.0, rng).take(1)[0] for _ in range(200)])
+    assert first.max() == arrivals.LONGEST
+    assert 40 < (first == arrivals.LONGEST).sum() < 100
+    drawn = [drawn_arrivals(process, 1.0, rng, 1.0)[0][1] for _ in range(200)]
+    assert max(drawn) == arrivals.LONGEST

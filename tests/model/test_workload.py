@@ -10,21 +10,6 @@ from moldable.errors import WorkloadError
 CURVE = SpeedUp([1, 1.8])
 
 
-def test_a_single_class_is_the_papers_workload():
-    workload = Workload.single(CURVE, 0.8, 100)
-    assert workload.arrival_rate == pytest.approx(80)
-    assert workload.classes[0].offered == pytest.approx(80)
-
-
-@pytest.mark.parametrize(
-    ("load", "servers", "said"),
-    [(-0.8, 30, "^load=-0.8 must"), (float("nan"), 30, "^load=nan"), (0.8, 0, "^servers 0 must")],
-)
-def test_what_a_single_class_is_made_of_is_named_where_it_cannot_be(load, servers, said):
-    with pytest.raises(WorkloadError, match=said):
-        Workload.single(CURVE, load, servers)
-
-
 @pytest.mark.parametrize("field", ["arrival_rate", "mean_size", "weight"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
 def test_impossible_rates_are_refused(field, value):

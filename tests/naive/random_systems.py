@@ -14,6 +14,7 @@ from moldable import (
     MoldableError,
     Policy,
     Rigid,
+    Scenario,
     SpeedUp,
     Thresholds,
     Workload,
@@ -76,7 +77,7 @@ def random_policy(rng, workload, servers) -> Policy:  # noqa: PLR0911 - one for 
         return GreedyP({part.name: _shares(rng, part) for part in classes})
     if kind == "greedy(p*)":
         try:
-            return greedy_p(workload, servers)
+            return greedy_p(Scenario(workload, servers))
         except MoldableError:  # more work than servers
             return Greedy()
     common = set.intersection(*(set(part.speedup.widths.tolist()) for part in classes))

@@ -15,6 +15,7 @@ from moldable import (
     JobClass,
     MoldableError,
     Policy,
+    Scenario,
     SpeedUp,
     Workload,
     erlang_b,
@@ -30,7 +31,7 @@ from tuning.systems import SUBLINEAR, SYSTEMS, TWO_CLASSES
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_cost_is_that_of_the_linear_programme(system, price):
     workload, servers = SYSTEMS[system]
-    found = optimal_control(workload, servers, price, tolerance=1e-9)
+    found = optimal_control(Scenario(workload, servers), price, tolerance=1e-9)
     assert found.cost == pytest.approx(NaiveControl(workload, servers).least_cost(price), rel=1e-7)
     assert found.gap <= 1e-9
     assert found.lower_bound <= found.cost * (1 + 1e-12)
@@ -44,7 +45,7 @@ def test_random_systems_agree_with_the_linear_programme(seed):
     workload = random_workload(rng, servers, classes=1 + seed % 3, most_widths=3)
     price = float(rng.uniform(0.2, 20.0))
     naive = NaiveControl(workload, servers)
-    found = optimal_control(workload, servers, price, tolerance=1e-9)
+    found = optimal_control(Scenario(workload, servers), price, tolerance=1e-9)
     assert found.states == len(naive.states)
     assert found.cost == pytest.approx(naive.least_cost(price), rel=1e-7)
 
@@ -52,7 +53,7 @@ def test_random_systems_agree_with_the_linear_programme(seed):
 @pytest.mark.parametrize("system", ["sub-linear", "two classes"])
 def test_textbook_value_iteration_finds_the_same_cost(system):
     workload, servers = SYSTEMS[system]
-    found = optimal_control(workload, servers, 3.0, tolerance=1e-9)
+    found = optimal_control(Scenario(workload, servers), 3.0, tolerance=1e-9)
     assert found.cost == pytest.approx(NaiveControl(workload, servers).iterate(3.0), rel=1e-8)
 
 
@@ -69,12 +70,12 @@ class Table(Policy):
 @pytest.mark.parametrize("curve", [(1.0, 1.8, 2.5), (1.0, 2.0, 3.0), (1.0, 2.5, 2.0)])
 def test_no_table_of_idle_counts_is_better(curve):
     servers, price = 6, 2.0
-    workload = Workload.single(SpeedUp(curve), 0.8, servers)
-    found = optimal_control(workload, servers, price, tolerance=1e-9)
+    scenario = Scenario.single(SpeedUp(curve), 0.8, servers)
+    found = optimal_control(scenario, price, tolerance=1e-9)
     costs = []
     options = [(1,), (1,), (1, 2), *([(1, 2, 3)] * 4)]
     for widths in itertools.product(*options):
-        result = evaluate(workload, servers, Table(widths), method="chain")
+        result = evaluate(scenario, Table(widths), method="chain")
         blocking = result.blocking.value
         costs.append((1 - blocking) * result.mean_execution_time.value + price * blocking)
     assert found.cost <= min(costs) * (1 + 1e-9)
@@ -85,14 +86,14 @@ def test_no_table_of_idle_counts_is_better(curve):
 @pytest.mark.parametrize("price", [0.1, 1.0, 50.0])
 def test_one_width_is_erlang_whatever_the_price(price):
     workload = Workload((JobClass("jobs", 7.0, SpeedUp({3: 2.0})),))
-    found = optimal_control(workload, 20, price)
+    found = optimal_control(Scenario(workload, 20), price)
     assert found.blocking == pytest.approx(erlang_b(6, 3.5), rel=1e-12)
     assert found.mean_execution_time == pytest.approx(0.5, rel=1e-12)
     assert found.cost == pytest.approx((1 - found.blocking) * 0.5 + price * found.blocking)
 
 
 def test_the_figures_are_those_of_the_policys_law():
-    found = optimal_control(TWO_CLASSES, 12, 3.0)
+    found = optimal_control(Scenario(TWO_CLASSES, 12), 3.0)
     rates = np.array([part.arrival_rate for part in TWO_CLASSES.classes])
     lost = np.array([part.blocking.value for part in found.classes])
     assert found.law.sum() == pytest.approx(1.0, rel=1e-12)
@@ -116,20 +117,22 @@ def test_units_of_time_only_scale_the_cost():
             for part in TWO_CLASSES.classes
         ),
     )
-    one, other = (optimal_control(w, 10, 4.0, tolerance=1e-9) for w in (TWO_CLASSES, slow))
+    one, other = (
+        optimal_control(Scenario(w, 10), 4.0, tolerance=1e-9) for w in (TWO_CLASSES, slow)
+    )
     assert other.blocking == pytest.approx(one.blocking, rel=1e-9)
     assert other.cost == pytest.approx(60 * one.cost, rel=1e-9)
 
 
 def test_two_like_classes_are_one():
-    whole = optimal_control(Workload.single(SUBLINEAR, 0.8, 9), 9, 4.0, tolerance=1e-9)
+    whole = optimal_control(Scenario.single(SUBLINEAR, 0.8, 9), 4.0, tolerance=1e-9)
     halves = Workload(tuple(JobClass(name, 3.6, SUBLINEAR) for name in "ab"))
-    found = optimal_control(halves, 9, 4.0, tolerance=1e-9)
+    found = optimal_control(Scenario(halves, 9), 4.0, tolerance=1e-9)
     assert found.cost == pytest.approx(whole.cost, rel=1e-8)
 
 
 def test_decisions_are_widths_that_fit_and_jobs_are_blocked_only_if_none_does():
-    found = optimal_control(TWO_CLASSES, 8, 3.0)
+    found = optimal_control(Scenario(TWO_CLASSES, 8), 3.0)
     idle = found.problem.idle()
     for j, narrowest in enumerate((2, 1)):
         kinds = found.decisions[j]
@@ -140,7 +143,7 @@ def test_decisions_are_widths_that_fit_and_jobs_are_blocked_only_if_none_does():
 
 
 def test_decide_looks_the_state_up():
-    found = optimal_control(TWO_CLASSES, 8, 3.0)
+    found = optimal_control(Scenario(TWO_CLASSES, 8), 3.0)
     assert found.decide("wide", {"wide": {2: 1, 5: 1}}) is None
     assert found.decide("narrow", {"wide": {2: 1, 5: 1}, "narrow": {1: 0}}) == 1
     assert found.decide("wide", {"narrow": {3: 2}}) == 2
@@ -158,16 +161,16 @@ def test_decide_looks_the_state_up():
 )
 def test_decide_refuses_what_cannot_be(job_class, running, words):
     with pytest.raises(MoldableError, match=words):
-        optimal_control(TWO_CLASSES, 8, 3.0).decide(job_class, running)
+        optimal_control(Scenario(TWO_CLASSES, 8), 3.0).decide(job_class, running)
 
 
 def test_the_table_by_idle_servers_is_nearly_as_good():
-    workload = Workload.single(SUBLINEAR, 0.8, 20)
-    found = optimal_control(workload, 20, 4.0)
+    scenario = Scenario.single(SUBLINEAR, 0.8, 20)
+    found = optimal_control(scenario, 4.0)
     widths = found.widths_by_idle["jobs"]
     assert widths[0] == 0
     assert len(widths) == 21
-    result = evaluate(workload, 20, Table([max(1, width) for width in widths]), method="chain")
+    result = evaluate(scenario, Table([max(1, width) for width in widths]), method="chain")
     blocking = result.blocking.value
     cost = (1 - blocking) * result.mean_execution_time.value + 4.0 * blocking
     assert found.cost * (1 - 1e-9) <= cost <= 1.01 * found.cost
@@ -175,16 +178,16 @@ def test_the_table_by_idle_servers_is_nearly_as_good():
 
 
 def test_a_start_at_another_price_does_not_change_the_answer():
-    workload = Workload.single(SUBLINEAR, 0.8, 20)
-    near = optimal_control(workload, 20, 4.0, tolerance=1e-9)
-    cold = optimal_control(workload, 20, 5.0, tolerance=1e-9)
-    warm = optimal_control(workload, 20, 5.0, tolerance=1e-9, start=near)
+    scenario = Scenario.single(SUBLINEAR, 0.8, 20)
+    near = optimal_control(scenario, 4.0, tolerance=1e-9)
+    cold = optimal_control(scenario, 5.0, tolerance=1e-9)
+    warm = optimal_control(scenario, 5.0, tolerance=1e-9, start=near)
     assert warm.cost == pytest.approx(cold.cost, rel=1e-9)
     assert warm.iterations <= cold.iterations
 
 
 def test_known_optimum_of_30_servers():
-    found = optimal_control(Workload.single(SUBLINEAR, 0.8, 30), 30, 4.0)
+    found = optimal_control(Scenario.single(SUBLINEAR, 0.8, 30), 4.0)
     assert found.states == 5326
     assert found.gap < 1e-6
     assert "gap=" in repr(found)
@@ -212,18 +215,23 @@ def test_known_optimum_of_30_servers():
     ],
 )
 def test_bad_requests_are_refused(change, words):
-    request = {"workload": Workload.single(SUBLINEAR, 0.8, 10), "servers": 10, "price": 2.0}
+    request = {
+        "workload": Scenario.single(SUBLINEAR, 0.8, 10).workload,
+        "servers": 10,
+        "price": 2.0,
+    }
+    asked = {**request, **change}
     with pytest.raises(MoldableError, match=words):
-        optimal_control(**{**request, **change})
+        optimal_control(Scenario(asked.pop("workload"), asked.pop("servers")), **asked)
 
 
 def test_a_start_of_another_system_is_refused():
-    start = optimal_control(Workload.single(SUBLINEAR, 0.8, 10), 10, 2.0)
-    with pytest.raises(MoldableError, match="another system"):
-        optimal_control(Workload.single(SUBLINEAR, 0.8, 11), 11, 2.0, start=start)
+    start = optimal_control(Scenario.single(SUBLINEAR, 0.8, 10), 2.0)
+    with pytest.raises(MoldableError, match="another scenario"):
+        optimal_control(Scenario.single(SUBLINEAR, 0.8, 11), 2.0, start=start)
 
 
 def test_more_widths_than_can_be_told_apart_are_refused():
     wide = SpeedUp(dict.fromkeys(range(151, 290), 1.5))
     with pytest.raises(MoldableError, match="more than 127"):
-        optimal_control(Workload.single(wide, 0.001, 300), 300, 1.0)
+        optimal_control(Scenario.single(wide, 0.001, 300), 1.0)

@@ -8,7 +8,7 @@ from threading import Event
 import numpy as np
 import pytest
 
-from moldable import MoldableError, SpeedUp, Workload
+from moldable import MoldableError, Scenario, SpeedUp
 from moldable.optimal.constrained import least_time
 from moldable.optimal.problem import control_problem
 from moldable.optimal.tradeoff import _in_a_row, tradeoff
@@ -16,7 +16,7 @@ from tuning.systems import SUBLINEAR
 
 
 def test_blocking_falls_and_cost_rises_with_the_price():
-    curve = tradeoff(Workload.single(SUBLINEAR, 0.8, 20), 20, tolerance=1e-9)
+    curve = tradeoff(Scenario.single(SUBLINEAR, 0.8, 20), tolerance=1e-9)
     prices, losses, times, costs = (
         np.array([getattr(control, name) for control in curve.controls])
         for name in ("price", "blocking", "accepted_time", "cost")
@@ -31,14 +31,14 @@ def test_blocking_falls_and_cost_rises_with_the_price():
 
 
 def test_threads_do_not_change_the_curve():
-    workload = Workload.single(SUBLINEAR, 0.8, 15)
-    one, two = (tradeoff(workload, 15, threads=threads).to_dict() for threads in (1, 2))
+    scenario = Scenario.single(SUBLINEAR, 0.8, 15)
+    one, two = (tradeoff(scenario, threads=threads).to_dict() for threads in (1, 2))
     assert one == two
     json.dumps(one)
 
 
 def test_the_curve_is_read_between_its_points():
-    curve = tradeoff(Workload.single(SUBLINEAR, 0.8, 15), 15, (4.0, 2.0, 2.0))
+    curve = tradeoff(Scenario.single(SUBLINEAR, 0.8, 15), (4.0, 2.0, 2.0))
     cheap, dear = curve.controls
     assert "2 prices" in repr(curve)
     assert curve.mean_time_at(dear.blocking) == pytest.approx(dear.mean_execution_time)
@@ -51,15 +51,15 @@ def test_the_curve_is_read_between_its_points():
 
 def test_the_edge_lies_between_no_policy_and_every_mixture():
     """The least time itself is found by another search, of prices in between."""
-    workload = Workload.single(SUBLINEAR, 0.8, 15)
-    curve = tradeoff(workload, 15, (2.0, 16.0), tolerance=1e-9)
+    scenario = Scenario.single(SUBLINEAR, 0.8, 15)
+    curve = tradeoff(scenario, (2.0, 16.0), tolerance=1e-9)
     edge = curve.edge(9)
     for control in curve.controls:
         reached = (control.blocking, pytest.approx(control.mean_execution_time))
         assert reached in edge
     gaps = []
     for blocking, least in edge[1:-1]:
-        found = least_time(workload, 15, blocking).mean_execution_time
+        found = least_time(scenario, blocking).mean_execution_time
         assert least * (1 - 1e-6) <= found <= curve.mean_time_at(blocking) * (1 + 1e-6)
         gaps.append(curve.mean_time_at(blocking) / least - 1)
     assert max(gaps) > 1e-3  # there is something between the two
@@ -71,17 +71,17 @@ def test_the_edge_lies_between_no_policy_and_every_mixture():
 @pytest.mark.parametrize("threads", [0, -1])
 def test_threads_are_whole_numbers_from_1(threads):
     with pytest.raises(MoldableError, match="must be a whole number from 1"):
-        tradeoff(Workload.single(SUBLINEAR, 0.8, 10), 10, [4.0], threads=threads)
+        tradeoff(Scenario.single(SUBLINEAR, 0.8, 10), [4.0], threads=threads)
 
 
 def test_a_curve_needs_a_price():
     with pytest.raises(MoldableError, match="no price was given"):
-        tradeoff(Workload.single(SUBLINEAR, 0.8, 10), 10, ())
+        tradeoff(Scenario.single(SUBLINEAR, 0.8, 10), ())
 
 
 def test_an_interrupted_row_of_prices_ends_before_the_next():
     stopped = Event()
-    problem = control_problem(Workload.single(SpeedUp([1, 1.5]), 0.8, 4), 4)
+    problem = control_problem(Scenario.single(SpeedUp([1, 1.5]), 0.8, 4))
     assert len(_in_a_row(problem, [2.0, 4.0], 1e-6, stopped)) == 2
     stopped.set()
     assert _in_a_row(problem, [2.0, 4.0], 1e-6, stopped) == []

@@ -30,11 +30,11 @@ SUPER_LINEAR = SpeedUp([1, 2.2, 3.5, 4.9])
 
 # Width 4 is in every curve, so that policies of one width apply to all of them.
 SYSTEMS = {
-    "one class": (Workload.single(PAPER, 0.8, 40), (40,)),
-    "gaps": (Workload.single(GAPS, 0.5, 40), (40,)),
-    "dips": (Workload.single(DIPS, 0.5, 40), (40,)),
-    "super-linear": (Workload.single(SUPER_LINEAR, 0.8, 40), (40,)),
-    "fewer servers than the widest": (Workload.single(GAPS, 0.5, 5), (5,)),
+    "one class": (Scenario.single(PAPER, 0.8, 40).workload, (40,)),
+    "gaps": (Scenario.single(GAPS, 0.5, 40).workload, (40,)),
+    "dips": (Scenario.single(DIPS, 0.5, 40).workload, (40,)),
+    "super-linear": (Scenario.single(SUPER_LINEAR, 0.8, 40).workload, (40,)),
+    "fewer servers than the widest": (Scenario.single(GAPS, 0.5, 5).workload, (5,)),
     "several classes": (
         Workload((JobClass("a", 9.0, PAPER), JobClass("b", 3.0, GAPS, 2.0))),
         (40, 40),
@@ -86,8 +86,8 @@ def drawing(workload):
 
 
 POLICIES = {
-    "greedy(p*)": lambda workload: greedy_p(workload, 40),
-    "greedy(p*) at a design load": lambda workload: greedy_p(workload, 40, 0.7),
+    "greedy(p*)": lambda workload: greedy_p(Scenario(workload, 40)),
+    "greedy(p*) at a design load": lambda workload: greedy_p(Scenario(workload, 40), 0.7),
     "greedy(p)": lambda workload: GreedyP(shares(workload)),
     "greedy": lambda _: Greedy(),
     "fixed width": lambda _: FixedWidth(4),

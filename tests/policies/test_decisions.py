@@ -23,11 +23,11 @@ THREE_OR_TWO = Thresholds({"jobs": {1: 1, 4: 2, 8: 3}})
 
 
 def single(servers):
-    return Workload.single(CURVE, 0.8, servers)
+    return Scenario.single(CURVE, 0.8, servers).workload
 
 
 def test_rows_are_the_ranges_in_which_no_policy_changes_its_mind():
-    (found,) = decisions(single(12), 12, {"own": THREE_OR_TWO, "greedy": Greedy()})
+    (found,) = decisions(Scenario(single(12), 12), {"own": THREE_OR_TWO, "greedy": Greedy()})
     assert [(row.least, row.most) for row in found.rows] == [
         (1, 1),
         (2, 2),
@@ -43,11 +43,11 @@ def test_rows_are_the_ranges_in_which_no_policy_changes_its_mind():
 def test_every_idle_count_stands_in_one_row_that_says_what_is_granted(servers):
     policies = {
         "value": value_policy(Scenario(TWO, servers), 4.0),
-        "greedy_p": greedy_p(TWO, servers),
+        "greedy_p": greedy_p(Scenario(TWO, servers)),
         "greedy": Greedy(),
     }
     pools = (servers, servers)
-    found = decisions(TWO, servers, policies)
+    found = decisions(Scenario(TWO, servers), policies)
     assert [part.job_class for part in found] == ["a", "b"]
     for j, part in enumerate(found):
         widths = TWO.classes[j].speedup.widths
@@ -65,20 +65,20 @@ def test_every_idle_count_stands_in_one_row_that_says_what_is_granted(servers):
 
 def test_a_cluster_of_thousands_takes_a_handful_of_rows():
     policies = {"value": value_policy(Scenario(single(4000), 4000), 4.0), "greedy": Greedy()}
-    (found,) = decisions(single(4000), 4000, policies)
+    (found,) = decisions(Scenario(single(4000), 4000), policies)
     assert len(found.rows) <= 9
     assert found.rows[-1].most == 4000
 
 
 def test_widths_that_do_not_fit_are_blocked_and_so_are_strict_wishes():
     policies = {"greedy": Greedy(), "strict": FixedWidth(2, strict=True)}
-    (found,) = decisions(Workload((JobClass("b", 1.0, SpeedUp({2: 1.9})),)), 3, policies)
+    (found,) = decisions(Scenario(Workload((JobClass("b", 1.0, SpeedUp({2: 1.9})),)), 3), policies)
     assert [(row.least, row.most) for row in found.rows] == [(1, 1), (2, 3)]
     assert found.rows[0].shares == {"greedy": {}, "strict": {}}
 
 
 def test_in_json_widths_are_text_and_ranges_are_pairs():
-    (found,) = decisions(single(3), 3, {"own": FixedWidth(2)})
+    (found,) = decisions(Scenario(single(3), 3), {"own": FixedWidth(2)})
     assert found.to_dict() == {
         "class": "jobs",
         "rows": [{"idle": [1, 1], "own": {"1": 1.0}}, {"idle": [2, 3], "own": {"2": 1.0}}],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import FixedWidth, JobClass, SpeedUp, Workload, simulate
+from moldable import FixedWidth, JobClass, Scenario, SpeedUp, Workload, simulate
 from moldable.errors import PolicyError
 from naive.erlang import erlang_b
 
@@ -12,9 +12,9 @@ PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 
 
 def test_a_job_shrinks_to_what_is_idle_unless_the_policy_is_strict():
-    workload = Workload.single(PAPER, 0.8, 10)
-    (loose,) = FixedWidth(3).tabulate(workload, (10,)).rows
-    (strict,) = FixedWidth(3, strict=True).tabulate(workload, (10,)).rows
+    scenario = Scenario.single(PAPER, 0.8, 10)
+    (loose,) = FixedWidth(3).tabulate(scenario.workload, (10,)).rows
+    (strict,) = FixedWidth(3, strict=True).tabulate(scenario.workload, (10,)).rows
     assert loose[:, :3].tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     assert strict[:, :3].tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]]
     assert FixedWidth(3) == FixedWidth(3.0) != FixedWidth(3, strict=True)
@@ -25,8 +25,8 @@ def test_a_job_shrinks_to_what_is_idle_unless_the_policy_is_strict():
 
 
 def test_strict_it_is_erlangs_system_with_as_many_slots_as_fit():
-    workload = Workload.single(PAPER, 0.8, 20)  # six slots of three; two servers are never used
-    answer = simulate(workload, 20, FixedWidth(3, strict=True), jobs=50_000, seed=5)
+    scenario = Scenario.single(PAPER, 0.8, 20)  # six slots of three; two servers are never used
+    answer = simulate(scenario, FixedWidth(3, strict=True), jobs=50_000, seed=5)
     error = answer.blocking.half_width / 2  # as 64 replications have it
     assert abs(answer.blocking.value - erlang_b(16 / 2.5, 6)) < 4 * error
     assert abs(answer.blocking.value - erlang_b(1.01 * 16 / 2.5, 6)) > 4 * error

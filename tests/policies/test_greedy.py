@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import Greedy, GreedyP, SpeedUp, Workload, greedy_p, optimum
+from moldable import Greedy, GreedyP, Scenario, SpeedUp, greedy_p, optimum
 from moldable.errors import PolicyError
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-WORKLOAD = Workload.single(PAPER, 0.8, 40)
+SCENARIO = Scenario.single(PAPER, 0.8, 40)
 
 
 def test_greedy_p_uses_the_optimum():
-    policy = greedy_p(WORKLOAD, 40)
+    policy = greedy_p(SCENARIO)
     best = optimum(PAPER, 0.8)
     assert policy.shares["jobs"] == pytest.approx(
         dict(zip(best.support, best.mix.shares, strict=True))
     )
-    designed = greedy_p(WORKLOAD, 40, design_load=0.9)
+    designed = greedy_p(SCENARIO, design_load=0.9)
     assert set(designed.shares["jobs"]) == set(optimum(PAPER, 0.9).support)
 
 
 def test_greedy_gives_all_that_is_idle_up_to_the_widest():
-    (rows,) = Greedy().tabulate(WORKLOAD, (40,)).rows
+    (rows,) = Greedy().tabulate(SCENARIO.workload, (40,)).rows
     assert rows.tolist() == [[0.0] * 5, *([float(k == i) for k in range(5)] for i in range(5))]
 
 
@@ -43,9 +43,9 @@ def test_greedy_gives_all_that_is_idle_up_to_the_widest():
 )
 def test_shares_that_do_not_match_the_workload_are_refused(shares, message):
     with pytest.raises(PolicyError, match=message):
-        GreedyP(shares).tabulate(WORKLOAD, (40,))
+        GreedyP(shares).tabulate(SCENARIO.workload, (40,))
 
 
 def test_a_design_load_must_be_a_load():
-    with pytest.raises(PolicyError, match="design load -1"):
-        greedy_p(WORKLOAD, 40, -1)
+    with pytest.raises(PolicyError, match="design load=-1"):
+        greedy_p(SCENARIO, -1)

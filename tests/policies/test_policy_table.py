@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import Greedy, JobClass, Policy, SpeedUp, Thresholds, Workload, simulate
+from moldable import Greedy, JobClass, Policy, Scenario, SpeedUp, Thresholds, Workload, simulate
 from moldable.errors import PolicyError
-from moldable.model.arrivals import Poisson
 from moldable.policies.policy_table import PolicyTable, grantable
 from moldable.system.loss_system import build_system
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-WORKLOAD = Workload.single(PAPER, 0.8, 40)
+SCENARIO = Scenario.single(PAPER, 0.8, 40)
 
 
 class Always(Policy):
@@ -35,9 +34,9 @@ def test_what_is_granted_is_the_fastest_that_fits_and_the_narrowest_of_equals():
 
 
 def test_a_strict_policy_gives_the_very_width_or_nothing():
-    dipping = Workload.single(SpeedUp({1: 1.0, 2: 1.9, 3: 1.7}), 0.5, 4)
-    (loose,) = Always({3: 0.75, 1: 0.25}).tabulate(dipping, (4,)).rows
-    (strict,) = Always({3: 0.75, 1: 0.25}, strict=True).tabulate(dipping, (4,)).rows
+    dipping = Scenario.single(SpeedUp({1: 1.0, 2: 1.9, 3: 1.7}), 0.5, 4)
+    (loose,) = Always({3: 0.75, 1: 0.25}).tabulate(dipping.workload, (4,)).rows
+    (strict,) = Always({3: 0.75, 1: 0.25}, strict=True).tabulate(dipping.workload, (4,)).rows
     assert loose.tolist() == [[0, 0, 0], [1, 0, 0], *[[0.25, 0.75, 0]] * 3]
     assert strict.tolist() == [[0, 0, 0], *[[0.25, 0, 0]] * 2, *[[0.25, 0, 0.75]] * 2]
 
@@ -57,18 +56,18 @@ def test_a_strict_policy_gives_the_very_width_or_nothing():
 )
 def test_decisions_that_are_none_are_refused(wishes, message):
     with pytest.raises(PolicyError, match=message):
-        Always(wishes).tabulate(WORKLOAD, (40,))
+        Always(wishes).tabulate(SCENARIO.workload, (40,))
 
 
 @pytest.mark.parametrize("reach", [-1, 2.5, float("nan"), "far"])
 def test_a_reach_that_is_no_idle_count_is_refused(reach):
     with pytest.raises(PolicyError, match="policy Always: reach"):
-        Always({1: 1.0}, reach).tabulate(WORKLOAD, (40,))
+        Always({1: 1.0}, reach).tabulate(SCENARIO.workload, (40,))
 
 
 def test_a_strict_wish_for_a_width_that_is_not_there_names_those_that_are():
     with pytest.raises(PolicyError, match="no width 6; choose one of its widths: 1, 2, 3, 4, 5"):
-        Always({6: 1.0}, strict=True).tabulate(WORKLOAD, (40,))
+        Always({6: 1.0}, strict=True).tabulate(SCENARIO.workload, (40,))
 
 
 def test_tables_too_long_to_make_are_refused_with_the_way_out():
@@ -107,26 +106,26 @@ class OwnTable(Policy):
     ],
 )
 def test_tables_that_no_cluster_could_follow_are_refused(rows, message):
-    workload = Workload.single(SpeedUp({1: 1.0, 4: 3.0}), 0.5, 8)
+    scenario = Scenario.single(SpeedUp({1: 1.0, 4: 3.0}), 0.5, 8)
     with pytest.raises(PolicyError, match=message):
-        simulate(workload, 8, OwnTable(*rows), jobs=10, seed=1)
+        simulate(scenario, OwnTable(*rows), jobs=10, seed=1)
 
 
 def test_a_table_of_lists_is_as_good_as_one_of_arrays():
-    table = PolicyTable(WORKLOAD.classes, ([[0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0]],))
+    table = PolicyTable(SCENARIO.workload.classes, ([[0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0]],))
     assert table.rows[0].dtype == np.float64
     assert table.name == "without a name"
 
 
 @pytest.mark.parametrize("policy", [Greedy(), Thresholds({"jobs": {1: 1, 40_000: 40_000}})])
 def test_a_table_beyond_memory_is_refused_with_its_size(policy):
-    workload = Workload.single(SpeedUp.amdahl(0.99, 40_000), 0.8, 100_000)
+    scenario = Scenario.single(SpeedUp.amdahl(0.99, 40_000), 0.8, 100_000)
     with pytest.raises(PolicyError, match=r"40,\d+ idle counts x 40,000 widths, 12.\d GB; at most"):
-        policy.tabulate(workload, (100_000,))
+        policy.tabulate(scenario.workload, (100_000,))
 
 
 def test_tables_that_fit_alone_but_not_together_are_refused():
     curve = SpeedUp.linear(2_000)
     classes = tuple(JobClass(f"class {j}", 1.0, curve) for j in range(4))
     with pytest.raises(PolicyError, match=r"8,004 idle counts x 8,000 widths, 0.5 GB"):
-        build_system(Workload(classes), 2_001, Greedy(), Poisson())
+        build_system(Scenario(Workload(classes), 2_001), Greedy())

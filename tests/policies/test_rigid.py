@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import JobClass, Rigid, SpeedUp, Workload, simulate
+from moldable import JobClass, Rigid, Scenario, SpeedUp, Workload, simulate
 from moldable.errors import PolicyError
 
 NARROW = JobClass("narrow", 6.0, SpeedUp({1: 1.0}))
@@ -25,7 +25,7 @@ def kaufman_roberts(offered, servers):
 
 def test_it_is_the_multi_rate_loss_model():
     workload = Workload((NARROW, WIDE))
-    answer = simulate(workload, 20, Rigid(), jobs=50_000, seed=5)
+    answer = simulate(Scenario(workload, 20), Rigid(), jobs=50_000, seed=5)
     right = kaufman_roberts([(6.0, 1), (3.0 * 2.0 / 3.2, 4)], 20)
     wrong = kaufman_roberts([(6.0 * 1.01, 1), (3.0 * 2.0 / 3.2 * 1.01, 4)], 20)
     for found, exact, off in zip(answer.classes, right, wrong, strict=True):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import JobClass, Policy, SpeedUp, Thresholds, Workload
+from moldable import JobClass, Policy, Scenario, SpeedUp, Thresholds, Workload
 from moldable.errors import PolicyError
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 GAPS = SpeedUp({2: 1.9, 4: 3.5})
-WORKLOAD = Workload.single(PAPER, 0.8, 40)
+SCENARIO = Scenario.single(PAPER, 0.8, 40)
 
 
 def widths_by_idle(policy, job_class, most):
@@ -18,11 +18,11 @@ def widths_by_idle(policy, job_class, most):
 
 def test_each_row_holds_from_its_idle_count_on():
     policy = Thresholds({"jobs": {1: 1, 4: 2, 10: 3}})
-    (job_class,) = WORKLOAD.classes
+    (job_class,) = SCENARIO.workload.classes
     assert widths_by_idle(policy, job_class, 12) == [1] * 4 + [2] * 6 + [3] * 3
     assert policy.reach(job_class, 40) == 10
     assert policy.reach(job_class, 6) == 6
-    (rows,) = policy.tabulate(WORKLOAD, (40,)).rows
+    (rows,) = policy.tabulate(SCENARIO.workload, (40,)).rows
     assert rows.argmax(axis=1)[1:].tolist() == [0] * 3 + [1] * 6 + [2]
 
 
@@ -36,14 +36,14 @@ def test_below_the_first_row_a_job_gets_the_narrowest_width():
 
 def test_widths_may_fall_again():
     policy = Thresholds({"jobs": {3: 3, 5: 1}})
-    assert widths_by_idle(policy, WORKLOAD.classes[0], 6) == [1, 1, 1, 3, 3, 1, 1]
+    assert widths_by_idle(policy, SCENARIO.workload.classes[0], 6) == [1, 1, 1, 3, 3, 1, 1]
 
 
 def test_a_row_may_draw_between_widths():
     policy = Thresholds({"jobs": {1: 1, 4: {1: 0.25, 2: 0.75}, 6: 2}})
-    (job_class,) = WORKLOAD.classes
+    (job_class,) = SCENARIO.workload.classes
     assert policy.decide(job_class, 5) == {1: 0.25, 2: 0.75}
-    (rows,) = policy.tabulate(WORKLOAD, (40,)).rows
+    (rows,) = policy.tabulate(SCENARIO.workload, (40,)).rows
     assert rows[:, :2].tolist() == [[0, 0], *[[1, 0]] * 3, *[[0.25, 0.75]] * 2, [0, 1]]
     assert policy.describe() == "1 server from 1 idle, 1 (25 %) or 2 (75 %) from 4, 2 from 6"
     assert Thresholds({"jobs": {2: {1: 0.5, 2: 0.5}}}).describe() == (
@@ -105,9 +105,9 @@ def test_tables_that_are_none_are_refused(table, message):
 )
 def test_tables_that_do_not_match_the_workload_are_refused(tables, message):
     with pytest.raises(PolicyError, match=message):
-        Thresholds(tables).tabulate(WORKLOAD, (40,))
+        Thresholds(tables).tabulate(SCENARIO.workload, (40,))
 
 
 def test_a_decision_asked_for_by_hand_is_checked_too():
     with pytest.raises(PolicyError, match="no width 8"):
-        Thresholds({"jobs": {8: 8}}).decide(WORKLOAD.classes[0], 9)
+        Thresholds({"jobs": {8: 8}}).decide(SCENARIO.workload.classes[0], 9)

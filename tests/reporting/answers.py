@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from moldable import Performance, SpeedUp, Workload, evaluate
+from moldable import Performance, Scenario, SpeedUp, evaluate
 from moldable.system.performance import Estimate
 
 
 def performing(blocking: Estimate, mean_time: float) -> Performance:
     """Return an answer with these two figures; the rest is some real answer's."""
-    some = evaluate(Workload.single(SpeedUp([1.0]), 0.5, 2), 2)
+    some = evaluate(Scenario.single(SpeedUp([1.0]), 0.5, 2))
     return dataclasses.replace(
         some, blocking=blocking, mean_execution_time=Estimate.exact(mean_time)
     )

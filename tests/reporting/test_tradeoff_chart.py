@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from moldable import Scenario, SpeedUp, Thresholds, Workload, tradeoff, value_tradeoff
+from moldable import Scenario, SpeedUp, Thresholds, tradeoff, value_tradeoff
 from moldable.cli.output import console
 from moldable.reporting.tradeoff_chart import ROWS, WIDEST, show_tradeoff_chart
 from moldable.reporting.tradeoff_plot import tradeoff_figure
@@ -74,7 +74,7 @@ def test_axes_carry_numbers_that_are_short_and_right(lines, answer):
 def test_the_true_optimum_is_a_curve_where_it_is_known(lines, answer):
     assert not any("·" in line for line in lines(answer))
     assert "true optimum" not in lines(answer)[-1]
-    best = tradeoff(Workload.single(SpeedUp([1.0, 1.8, 2.5]), 0.8, 8), 8, (1.0, 4.0, 32.0))
+    best = tradeoff(Scenario.single(SpeedUp([1.0, 1.8, 2.5]), 0.8, 8), (1.0, 4.0, 32.0))
     picture = lines(dataclasses.replace(answer, optimum=best))
     assert "· true optimum" in picture[-1]
     columns = {x for _, x in places(picture, "·")}

@@ -6,13 +6,13 @@ import dataclasses
 
 import pytest
 
-from moldable import SpeedUp, Thresholds, Workload, tradeoff
+from moldable import Scenario, SpeedUp, Thresholds, tradeoff
 from moldable.reporting.tradeoff_text import show_tradeoff
 from moldable.system.performance import Estimate
 from moldable.tuning.tradeoff import ValuePoint, ValueTradeoff
 from reporting.answers import performing
 
-SYSTEM = (Workload.single(SpeedUp([1.0, 1.8]), 0.8, 4), 4)
+SYSTEM = Scenario.single(SpeedUp([1.0, 1.8]), 0.8, 4)
 COSTS = (2.0, 16.0)
 TABLE = Thresholds({"jobs": {1: 1}})
 
@@ -20,7 +20,7 @@ TABLE = Thresholds({"jobs": {1: 1}})
 @pytest.fixture(scope="module")
 def answer():
     return ValueTradeoff(
-        optimum=tradeoff(*SYSTEM, COSTS),
+        optimum=tradeoff(SYSTEM, COSTS),
         why_no_optimum="",
         value_policy=(
             ValuePoint(2.0, TABLE, performing(Estimate.exact(0.2), 0.5)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moldable import JobClass, Policy, SpeedUp, Workload, evaluate, simulate
+from moldable import JobClass, Policy, Scenario, SpeedUp, Workload, evaluate, simulate
 
 RARE_CLASS = Workload(
     (JobClass("a", 8.0, SpeedUp([1, 1.8])), JobClass("b", 0.002, SpeedUp({6: 6})))
@@ -31,12 +31,14 @@ def held(seeds, workload, servers, policy, *, figure=lambda answer: answer.block
         figure: which figure of an answer is meant.
         options: of the simulation.
     """
-    answer = evaluate(workload, servers, policy)
+    answer = evaluate(Scenario(workload, servers), policy)
     assert answer.method != "simulate"
     exact = figure(answer).value
     margin = 1e-9 * exact  # an interval may have no width where there is only one width of jobs
     intervals = [
-        figure(simulate(workload, servers, policy, seed=seed, threads=1, **options)).interval
+        figure(
+            simulate(Scenario(workload, servers), policy, seed=seed, threads=1, **options)
+        ).interval
         for seed in seeds
     ]
     given = [interval for interval in intervals if interval is not None]

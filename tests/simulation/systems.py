@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from scipy.stats import semicircular
 
-from moldable import FromScipy, JobClass, Lognormal, Pareto, Poisson, SpeedUp, Workload
+from moldable import FromScipy, JobClass, Lognormal, Pareto, Scenario, SpeedUp, Workload
 from moldable.simulation.plan import MAIN, Plan
 from moldable.system.loss_system import build_system
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
-CHAIN = Workload.single(PAPER, 0.8, 40)
-RING = Workload((JobClass("jobs", 32.0, PAPER, size=Lognormal(1.0)),))
+CHAIN = Scenario.single(PAPER, 0.8, 40)
+RING = Scenario.single(PAPER, 0.8, 40, size=Lognormal(1.0))
 # The quantiles of the second law are in pieces, for no grid is fine enough for them.
-TWO = Workload(
-    (
-        JobClass("a", 20.0, PAPER, size=Pareto(1.5)),
-        JobClass("b", 12.0, PAPER, size=FromScipy(semicircular(loc=1.0))),
-    )
+TWO = Scenario(
+    Workload(
+        (
+            JobClass("a", 20.0, PAPER, size=Pareto(1.5)),
+            JobClass("b", 12.0, PAPER, size=FromScipy(semicircular(loc=1.0))),
+        )
+    ),
+    40,
 )
 
 
@@ -28,7 +31,7 @@ def numbers(answer):
     return answer
 
 
-def plan_of(workload, servers, start, jobs=1, batches=1):
+def plan_of(scenario, start, jobs=1, batches=1):
     """A plan with one unit of time of warm-up."""
-    system = build_system(workload, servers, None, Poisson())
+    system = build_system(scenario, None)
     return Plan(system, start, 1.0, jobs=jobs, batches=batches, finished=False, seed=4, stream=MAIN)

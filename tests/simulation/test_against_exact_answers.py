@@ -18,6 +18,7 @@ from moldable import (
     Lognormal,
     MixedErlang,
     Pareto,
+    Scenario,
     SpeedUp,
     Workload,
     greedy_p,
@@ -39,17 +40,17 @@ def z_score(estimate, exact, replications):
 
 def both(curve, n, load, policy=None, size=None, **options):
     """Simulate the system, and the system whose arrival rate is 1 % wrong."""
-    workload = Workload.single(curve, load, n)
+    workload = Scenario.single(curve, load, n).workload
     if size is not None:
         job_class = dataclasses.replace(workload.classes[0], size=size)
         workload = Workload((job_class,))
-    policy = policy or greedy_p(workload, n)
+    policy = policy or greedy_p(Scenario(workload, n))
     wrong = dataclasses.replace(
         workload.classes[0], arrival_rate=1.01 * workload.classes[0].arrival_rate
     )
     return (
-        simulate(workload, n, policy, seed=11, **options),
-        simulate(Workload((wrong,)), n, policy, seed=11, **options),
+        simulate(Scenario(workload, n), policy, seed=11, **options),
+        simulate(Scenario(Workload((wrong,)), n), policy, seed=11, **options),
     )
 
 
@@ -120,9 +121,9 @@ def test_phases_run_in_the_chain_too():
 
 def test_both_kernels_agree_on_mixed_widths():
     n, load = 64, 0.8
-    workload = Workload.single(PAPER, load, n)
-    chain = simulate(workload, n, seed=3, jobs=500_000, replications=32)
-    ring = simulate(workload, n, seed=3, jobs=100_000, replications=40, estimator="realised")
+    scenario = Scenario.single(PAPER, load, n)
+    chain = simulate(scenario, seed=3, jobs=500_000, replications=32)
+    ring = simulate(scenario, seed=3, jobs=100_000, replications=40, estimator="realised")
     assert (chain.kernel, ring.kernel) == ("count-chain", "bucket-ring")
     for name in ("blocking", "mean_execution_time"):
         a, b = getattr(chain, name), getattr(ring, name)
@@ -136,7 +137,7 @@ def test_both_kernels_agree_on_mixed_widths():
 def test_time_averages_and_rates_match_the_loss_system():
     n, load = 400, 0.8
     exact = erlang_b(n * load / 5, n // 5)
-    answer = simulate(Workload.single(LINEAR, load, n), n, seed=5, jobs=1_000_000, replications=32)
+    answer = simulate(Scenario.single(LINEAR, load, n), seed=5, jobs=1_000_000, replications=32)
     carried = load * (1 - exact)
     assert answer.mean_jobs[5] == pytest.approx(carried / 5, rel=1e-3)
     assert answer.busy_fraction == pytest.approx(carried, rel=1e-3)
@@ -154,7 +155,9 @@ def test_several_classes_share_or_own_servers(sharing):
         JobClass("b", 20.0, SpeedUp({4: 4.0}), mean_size=0.5, size=Deterministic()),
     )
     n = 60
-    answer = simulate(Workload(classes, sharing), n, seed=8, jobs=200_000, replications=40)
+    answer = simulate(
+        Scenario(Workload(classes, sharing), n), seed=8, jobs=200_000, replications=40
+    )
     if sharing == "pool":
         exact = [erlang_b((45 + 10) / 4, 15)] * 2
     else:
@@ -171,7 +174,9 @@ def test_reserved_servers_in_the_chain_agree_with_erlang():
         JobClass("a", 30.0, SpeedUp({4: 4.0}), mean_size=1.5),
         JobClass("b", 20.0, SpeedUp({2: 2.0}), mean_size=0.5),
     )
-    answer = simulate(Workload(classes, "reserved"), 64, seed=8, jobs=300_000, replications=32)
+    answer = simulate(
+        Scenario(Workload(classes, "reserved"), 64), seed=8, jobs=300_000, replications=32
+    )
     assert answer.kernel == "count-chain"
     pools = answer.provenance["pools"]
     exact = [erlang_b(45 / 4, pools[0] // 4), erlang_b(10 / 2, pools[1] // 2)]

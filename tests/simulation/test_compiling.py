@@ -34,7 +34,7 @@ def test_compiling_is_announced_if_it_takes_longer_than_patience(
     listener = Listener()
     simulate.LOG.addHandler(listener)
     try:
-        simulate.compile_kernel(plan_of(CHAIN, 40, "empty"), KERNEL, (0,))
+        simulate.compile_kernel(plan_of(CHAIN, "empty"), KERNEL, (0,))
     finally:
         simulate.LOG.removeHandler(listener)
     said = "compiling for this kind of system; it is kept on disk for next time"

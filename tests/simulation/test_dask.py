@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from moldable import JobClass, Lognormal, SpeedUp, Workload, simulate
+from moldable import JobClass, Lognormal, Scenario, SpeedUp, Workload, simulate
 
 WORKLOAD = Workload((JobClass("jobs", 32.0, SpeedUp([1, 1.8, 2.5]), size=Lognormal(1.0)),))
 QUIET = {"DASK_DISTRIBUTED__ADMIN__LOG_LENGTH": "0"}
@@ -73,7 +73,7 @@ def cluster():
 def test_dask_gives_the_same_numbers_and_survives_a_killed_worker(cluster):
     address, workers = cluster
     options = {"jobs": 150_000, "replications": 32, "seed": 9}
-    alone = simulate(WORKLOAD, 40, **options)
+    alone = simulate(Scenario(WORKLOAD, 40), **options)
     killed = []
 
     def kill_one(done, planned):
@@ -84,7 +84,7 @@ def test_dask_gives_the_same_numbers_and_survives_a_killed_worker(cluster):
 
     with Client(address, timeout=10, set_as_default=False) as client:
         executor = client.get_executor(pure=False)
-        spread = simulate(WORKLOAD, 40, executor=executor, progress=kill_one, **options)
+        spread = simulate(Scenario(WORKLOAD, 40), executor=executor, progress=kill_one, **options)
     assert killed
     assert workers[0].wait() == -signal.SIGKILL
     assert spread.blocking == alone.blocking

@@ -12,6 +12,7 @@ from moldable import (
     Greedy,
     JobClass,
     MixedErlang,
+    Scenario,
     SpeedUp,
     Thresholds,
     Workload,
@@ -39,7 +40,7 @@ def table(workload):
 
 
 def exact(workload, servers, policy):
-    return evaluate(workload, servers, policy, method="chain").blocking.value
+    return evaluate(Scenario(workload, servers), policy, method="chain").blocking.value
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,9 @@ def exact(workload, servers, policy):
     ],
 )
 def test_descents_agree_with_the_exact_chain(workload, servers, policy):
-    found = np.array([rare_blocking(workload, servers, policy, seed=k) for k in range(16)])
+    found = np.array(
+        [rare_blocking(Scenario(workload, servers), policy, seed=k) for k in range(16)]
+    )
     error = found.std(ddof=1) / math.sqrt(found.size)
     known = exact(workload, servers, policy)
     assert abs(found.mean() - known) < 4 * error
@@ -61,19 +64,22 @@ def test_descents_agree_with_the_exact_chain(workload, servers, policy):
 
 
 def test_an_interval_holds_what_is_exact():
-    found = rare_blocking_interval(ONE_CLASS, 60, table(ONE_CLASS), seed=1)
+    found = rare_blocking_interval(Scenario(ONE_CLASS, 60), table(ONE_CLASS), seed=1)
     low, high = found.interval
     assert low < exact(ONE_CLASS, 60, table(ONE_CLASS)) < high
     assert high - low < 0.3 * found.value
 
 
 def test_threads_do_not_change_the_numbers():
-    found = {rare_blocking(ONE_CLASS, 40, table(ONE_CLASS), seed=3, threads=k) for k in (1, 2, 5)}
+    found = {
+        rare_blocking(Scenario(ONE_CLASS, 40), table(ONE_CLASS), seed=3, threads=k)
+        for k in (1, 2, 5)
+    }
     assert len(found) == 1
-    assert rare_blocking(ONE_CLASS, 40, table(ONE_CLASS), seed=4) not in found
+    assert rare_blocking(Scenario(ONE_CLASS, 40), table(ONE_CLASS), seed=4) not in found
 
 
 def test_sizes_without_phases_have_no_descents():
     workload = Workload((JobClass("jobs", 14.0, CURVE, size=Deterministic()),))
-    assert rare_blocking(workload, 40, table(ONE_CLASS), seed=1) is None
-    assert rare_blocking_interval(workload, 40, table(ONE_CLASS), seed=1) is None
+    assert rare_blocking(Scenario(workload, 40), table(ONE_CLASS), seed=1) is None
+    assert rare_blocking_interval(Scenario(workload, 40), table(ONE_CLASS), seed=1) is None

@@ -15,6 +15,7 @@ from moldable import (
     MarkovModulated,
     Poisson,
     Renewal,
+    Scenario,
     SizeLaw,
     SpeedUp,
     Workload,
@@ -84,7 +85,7 @@ def system_of(laws, arrivals):
     classes = tuple(
         JobClass(f"c{j}", 1.0 + j, SpeedUp([1, 1.8]), size=law) for j, law in enumerate(laws)
     )
-    return build_system(Workload(classes), 20, None, arrivals)
+    return build_system(Scenario(Workload(classes), 20, arrivals), None)
 
 
 def feed_of(laws, arrivals):
@@ -168,13 +169,13 @@ def test_laws_and_arrivals_of_a_users_own_run_as_others_do():
         for j, law in enumerate((OWN, Lognormal(1.0)))
     )
     options = {"jobs": 20_000, "replications": 8, "seed": 2}
-    own = simulate(Workload(classes), 24, **options)
+    own = simulate(Scenario(Workload(classes), 24), **options)
     alike = tuple(
         JobClass(job_class.name, 10.0, SpeedUp([1, 1.8]), size=law)
         for job_class, law in zip(classes, (FromScipy(gamma(2.0)), Lognormal(1.0)), strict=True)
     )
-    drawn = simulate(Workload(alike), 24, **options)
+    drawn = simulate(Scenario(Workload(alike), 24), **options)
     error = np.hypot(own.blocking.half_width, drawn.blocking.half_width)
     assert abs(own.blocking.value - drawn.blocking.value) < 2 * error
-    pairs = simulate(Workload(classes), 24, arrivals=OwnArrivals(), **options)
+    pairs = simulate(Scenario(Workload(classes), 24, OwnArrivals()), **options)
     assert pairs.blocking.interval[0] > own.blocking.interval[1]

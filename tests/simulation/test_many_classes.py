@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import JobClass, Poisson, Policy, SpeedUp, Workload, evaluate, simulate
+from moldable import JobClass, Policy, Scenario, SpeedUp, Workload, evaluate, simulate
 from moldable.errors import SimulationError
 from moldable.policies.policy_table import PolicyTable
 from moldable.simulation.chain_run import kernel_arguments
@@ -31,19 +31,19 @@ def classes(count):
 
 
 def test_blocking_of_many_classes_is_right():
-    exact = evaluate(classes(80), 40, FirstTwo()).blocking.value
-    answer = simulate(classes(80), 40, FirstTwo(), jobs=5000, replications=16, seed=1)
+    exact = evaluate(Scenario(classes(80), 40), FirstTwo()).blocking.value
+    answer = simulate(Scenario(classes(80), 40), FirstTwo(), jobs=5000, replications=16, seed=1)
     assert abs(answer.blocking.value - exact) < 2 * answer.blocking.half_width < 0.005
 
 
 @pytest.mark.parametrize(("count", "chain"), [(62, True), (63, False)])
 def test_the_chain_runs_as_many_outcomes_as_it_can_encode(count, chain):
-    system = build_system(classes(count), 40, FirstTwo(), Poisson())
+    system = build_system(Scenario(classes(count), 40), FirstTwo())
     kernel = choose_kernel(system, "assigned", replications=8)
     assert kernel == ("count-chain" if chain else "bucket-ring")
 
 
 def test_the_chain_refuses_outcomes_that_it_cannot_encode():
-    model = chain_model(build_system(classes(63), 40, FirstTwo(), Poisson()))
+    model = chain_model(build_system(Scenario(classes(63), 40), FirstTwo()))
     with pytest.raises(SimulationError, match=r"65 outcomes .* exceed the 64"):
         kernel_arguments([model], 8, 63)

@@ -7,18 +7,13 @@ import os
 import subprocess
 import sys
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 
 import numpy as np
 import pytest
 
-from moldable import (
-    ArrivalTimes,
-    Lognormal,
-    MarkovModulated,
-    Renewal,
-    simulate,
-)
+from moldable import ArrivalTimes, Lognormal, MarkovModulated, Renewal, simulate
 from moldable.simulation.chain_run import run_chain
 from moldable.simulation.plan import joined
 from moldable.simulation.replications import cut
@@ -33,22 +28,22 @@ def processes():
 
 
 @pytest.mark.parametrize(
-    ("workload", "arrivals"),
+    "scenario",
     [
-        (CHAIN, None),
-        (RING, None),
-        (RING, Renewal(Lognormal(2.0))),
-        (TWO, MarkovModulated((0.2, 3.0), ((0, 0.5), (1.0, 0)))),
-        (TWO, ArrivalTimes(np.arange(0.0, 80.0, 0.031))),
+        CHAIN,
+        RING,
+        replace(RING, arrivals=Renewal(Lognormal(2.0))),
+        replace(TWO, arrivals=MarkovModulated((0.2, 3.0), ((0, 0.5), (1.0, 0)))),
+        replace(TWO, arrivals=ArrivalTimes(np.arange(0.0, 80.0, 0.031))),
     ],
     ids=["chain", "ring", "renewal", "modulated", "listed"],
 )
-def test_the_same_seed_gives_the_same_numbers_however_it_is_run(workload, arrivals, processes):
-    options = {"jobs": 2000, "replications": 40, "seed": 4, "arrivals": arrivals}
-    alone = numbers(simulate(workload, 40, threads=1, **options))
-    assert numbers(simulate(workload, 40, threads=3, **options)) == alone
-    assert numbers(simulate(workload, 40, executor=processes, **options)) == alone
-    assert numbers(simulate(workload, 40, **{**options, "seed": 5})) != alone
+def test_the_same_seed_gives_the_same_numbers_however_it_is_run(scenario, processes):
+    options = {"jobs": 2000, "replications": 40, "seed": 4}
+    alone = numbers(simulate(scenario, threads=1, **options))
+    assert numbers(simulate(scenario, threads=3, **options)) == alone
+    assert numbers(simulate(scenario, executor=processes, **options)) == alone
+    assert numbers(simulate(scenario, **{**options, "seed": 5})) != alone
 
 
 @pytest.mark.parametrize(
@@ -71,9 +66,9 @@ def test_every_worker_gets_a_set_of_lanes_as_far_as_they_go(replications, worker
 
 def test_the_number_of_lanes_changes_no_number():
     options = {"jobs": 2000, "replications": 40, "seed": 4}
-    one, two, five = (numbers(simulate(CHAIN, 40, threads=t, **options)) for t in (1, 2, 5))
+    one, two, five = (numbers(simulate(CHAIN, threads=t, **options)) for t in (1, 2, 5))
     assert one == two == five
-    plan = plan_of(CHAIN, 40, "equilibrium", jobs=2000, batches=3)
+    plan = plan_of(CHAIN, "equilibrium", jobs=2000, batches=3)
     whole = run_chain(plan, tuple(range(32)))
     for workers in (2, 5):
         parts = [run_chain(plan, chunk) for chunk in cut(range(32), "count-chain", workers)]
@@ -91,12 +86,14 @@ def test_the_same_numbers_with_the_jit_off():
         "round = FromScipy(semicircular(loc=1.0))\n"
         "renewal = Renewal(Lognormal(2.0))\n"
         "modulated = MarkovModulated((0.2, 3.0), ((0, 0.5), (1.0, 0)))\n"
-        "for arrivals, *laws in ((None, Exponential()), (None, Lognormal(1.0)), (None, loop),\n"
-        "                        (renewal, loop), (modulated, Lognormal(1.0), round)):\n"
+        "poisson = Poisson()\n"
+        "for arrivals, *laws in ((poisson, Exponential()), (poisson, Lognormal(1.0)),\n"
+        "                        (poisson, loop), (renewal, loop),\n"
+        "                        (modulated, Lognormal(1.0), round)):\n"
         "    workload = Workload(tuple(JobClass(f'c{j}', 8.0 / len(laws), curve, size=law)\n"
         "                              for j, law in enumerate(laws)))\n"
-        "    answer = simulate(workload, 10, jobs=40, replications=8, seed=2, warmup=0.5,\n"
-        "                      arrivals=arrivals)\n"
+        "    answer = simulate(Scenario(workload, 10, arrivals), jobs=40, replications=8, seed=2,\n"
+        "                      warmup=0.5)\n"
         "    answers.append([answer.blocking.value, answer.mean_execution_time.value,"
         " answer.busy_fraction, answer.kernel])\n"
         "print(json.dumps(answers))"
@@ -134,8 +131,8 @@ class Flaky(Executor):
 
 def test_replications_of_lost_workers_are_run_again():
     options = {"jobs": 1000, "replications": 20, "seed": 4}
-    whole = simulate(RING, 40, threads=1, **options)
-    mended = simulate(RING, 40, executor=Flaky(), **options)
+    whole = simulate(RING, threads=1, **options)
+    mended = simulate(RING, executor=Flaky(), **options)
     assert mended.blocking == whole.blocking
     assert mended.provenance["replications"] == 20
     assert any("lost workers were run again" in warning for warning in mended.warnings)
@@ -148,8 +145,8 @@ def test_executors_that_refuse_work_lose_nothing():
 
     options = {"jobs": 500, "replications": 8, "seed": 4}
     assert (
-        simulate(RING, 40, executor=Refusing(), **options).blocking
-        == simulate(RING, 40, **options).blocking
+        simulate(RING, executor=Refusing(), **options).blocking
+        == simulate(RING, **options).blocking
     )
 
 
@@ -166,7 +163,7 @@ def test_an_interrupt_keeps_what_has_ended_elsewhere():
     def stop(*_):
         raise KeyboardInterrupt
 
-    answer = simulate(RING, 40, jobs=200, replications=40, seed=1, executor=AtOnce(), progress=stop)
+    answer = simulate(RING, jobs=200, replications=40, seed=1, executor=AtOnce(), progress=stop)
     assert answer.provenance["replications"] == 40
     assert not any("interrupted" in warning for warning in answer.warnings)
 
@@ -174,8 +171,7 @@ def test_an_interrupt_keeps_what_has_ended_elsewhere():
 def test_progress_of_lost_chunks_ends_at_the_whole():
     told = []
     simulate(
-        CHAIN, 40, jobs=500, replications=40, seed=1, executor=Flaky(),
-        progress=lambda done, planned: told.append(done / planned),
-    )  # fmt: skip
+        CHAIN, jobs=500, replications=40, seed=1, executor=Flaky(),
+        progress=lambda done, planned: told.append(done / planned))  # fmt: skip
     assert told == sorted(told)
     assert told[-1] == 1.0

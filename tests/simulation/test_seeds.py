@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from moldable import Greedy, SpeedUp, Workload
-from moldable.simulation import descents
-from moldable.simulation.plan import DESCENT, JUDGED, TRIAL, child_seed
+from moldable import Greedy, Scenario, SpeedUp
+from moldable.simulation import descents, plan
 
-WORKLOAD = Workload.single(SpeedUp([1, 1.8]), 0.6, 400)
+SCENARIO = Scenario.single(SpeedUp([1, 1.8]), 0.6, 400)
 
 
 def test_children_of_neighbouring_seeds_differ():
     children = {
-        child_seed(seed, *key)
+        plan.child_seed(seed, *key)
         for seed in range(100)
-        for key in ((part, k) for part in (JUDGED, TRIAL, DESCENT) for k in range(10))
+        for key in (
+            (part, k) for part in (plan.JUDGED, plan.TRIAL, plan.DESCENT) for k in range(10)
+        )
     }
     assert len(children) == 100 * 30
 
@@ -27,5 +28,5 @@ def test_descents_of_neighbouring_seeds_differ(monkeypatch):
 
     monkeypatch.setattr(descents, "rare_blocking", note)
     for seed in (1, 2):
-        descents.rare_blocking_interval(WORKLOAD, 400, Greedy(), seed=seed)
+        descents.rare_blocking_interval(SCENARIO, Greedy(), seed=seed)
     assert len(set(asked)) == len(asked) == 16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ from moldable import (
     Lognormal,
     MarkovModulated,
     Pareto,
-    Poisson,
     Renewal,
+    Scenario,
     SpeedUp,
     Workload,
     simulate,
@@ -34,7 +35,9 @@ from simulation.systems import CHAIN, PAPER, RING, plan_of
 @pytest.mark.parametrize("sharing", ["pool", "reserved"])
 def test_progress_never_falls_and_ends_at_the_whole(run, sharing):
     classes = (JobClass("a", 16.0, PAPER), JobClass("b", 16.0, PAPER))
-    plan = plan_of(Workload(classes, sharing=sharing), 40, "empty", jobs=20_000, batches=3)
+    plan = plan_of(
+        Scenario(Workload(classes, sharing=sharing), 40), "empty", jobs=20_000, batches=3
+    )
     told: list[float] = []
     run(plan, tuple(range(40)), told.append)
     assert len(told) > 3
@@ -50,18 +53,18 @@ def test_an_interrupted_run_says_what_it_is():
             raise KeyboardInterrupt
 
     # Long enough that the second half cannot end before the end of the first is heard of.
-    answer = simulate(CHAIN, 40, jobs=500_000, replications=64, seed=1, threads=1, progress=stop)
+    answer = simulate(CHAIN, jobs=500_000, replications=64, seed=1, threads=1, progress=stop)
     assert answer.provenance["replications"] == 32
     assert not answer.converged
     assert "interrupted: these are the 32 of 64 replications finished" in answer.warnings
 
 
 def test_precision_is_reached_or_said_not_to_be():
-    tight = simulate(CHAIN, 40, precision=0.01, seed=1)
+    tight = simulate(CHAIN, precision=0.01, seed=1)
     assert tight.converged
     assert tight.blocking.half_width <= 0.01 * tight.blocking.value
     assert tight.mean_execution_time.half_width <= 0.01 * tight.mean_execution_time.value
-    loose = simulate(CHAIN, 40, jobs=1000, precision=0.0001, max_jobs=50_000, seed=1)
+    loose = simulate(CHAIN, jobs=1000, precision=0.0001, max_jobs=50_000, seed=1)
     assert not loose.converged
     assert loose.arrivals < 60_000
     assert "max_jobs=50000 was reached before the precision 0.0001" in loose.warnings
@@ -71,7 +74,6 @@ def test_progress_goes_on_from_round_to_round():
     told: list[tuple[float, int]] = []
     answer = simulate(
         CHAIN,
-        40,
         jobs=1000,
         precision=0.005,
         seed=1,
@@ -85,7 +87,7 @@ def test_progress_goes_on_from_round_to_round():
 
 def test_no_blocked_job_is_not_no_blocking():
     n = 1000
-    answer = simulate(Workload.single(SpeedUp.linear(5), 0.6, n), n, jobs=100_000, seed=1)
+    answer = simulate(Scenario.single(SpeedUp.linear(5), 0.6, n), jobs=100_000, seed=1)
     assert answer.blocking.value == 0
     low, high = answer.blocking.interval
     assert low == 0
@@ -95,29 +97,31 @@ def test_no_blocked_job_is_not_no_blocking():
 
 def test_infinite_variance_has_no_normal_interval():
     workload = Workload((JobClass("jobs", 32.0, PAPER, size=Pareto(1.5)),))
-    realised = simulate(workload, 40, jobs=2000, seed=1, estimator="realised")
+    realised = simulate(Scenario(workload, 40), jobs=2000, seed=1, estimator="realised")
     assert realised.mean_execution_time.interval is None
     assert any("no normal interval" in warning for warning in realised.warnings)
-    assert simulate(workload, 40, jobs=2000, seed=1).mean_execution_time.interval is not None
+    assert (
+        simulate(Scenario(workload, 40), jobs=2000, seed=1).mean_execution_time.interval is not None
+    )
 
 
 def test_counting_completed_jobs_only_is_biased_as_predicted():
     workload = Workload((JobClass("jobs", 32.0, PAPER, size=Pareto(1.5)),))
     options = {"jobs": 2000, "replications": 200, "seed": 1, "start": "empty", "warmup": 0}
-    biased = simulate(workload, 40, estimator="completed_only", **options)
-    honest = simulate(workload, 40, estimator="assigned", **options)
+    biased = simulate(Scenario(workload, 40), estimator="completed_only", **options)
+    honest = simulate(Scenario(workload, 40), estimator="assigned", **options)
     assert biased.mean_execution_time.value < 0.97 * honest.mean_execution_time.value
     assert any("biased" in warning for warning in biased.warnings)
 
 
 def test_bursty_arrivals_block_more():
     options = {"jobs": 20_000, "replications": 40, "seed": 3}
-    poisson = simulate(RING, 40, **options)
-    renewal = simulate(RING, 40, arrivals=Renewal(Lognormal(3.0)), **options)
+    poisson = simulate(RING, **options)
+    renewal = simulate(replace(RING, arrivals=Renewal(Lognormal(3.0))), **options)
     modulated = simulate(
-        RING, 40, arrivals=MarkovModulated((0.2, 3.0), ((0, 0.05), (0.1, 0))), **options
+        replace(RING, arrivals=MarkovModulated((0.2, 3.0), ((0, 0.05), (0.1, 0)))), **options
     )
-    even = simulate(RING, 40, arrivals=Renewal(Deterministic()), **options)
+    even = simulate(replace(RING, arrivals=Renewal(Deterministic())), **options)
     assert even.blocking.interval[1] < poisson.blocking.interval[0]
     assert poisson.blocking.interval[1] < renewal.blocking.interval[0]
     assert poisson.blocking.interval[1] < modulated.blocking.interval[0]
@@ -137,14 +141,14 @@ def test_a_list_of_arrival_times_is_followed_exactly():
     workload = Workload((JobClass("a", 1.0, SpeedUp([1]), size=Deterministic()),))
     arrivals = ArrivalTimes([0.0, 0.1, 0.2, 0.9, 1.05, 2.5])
     answer = simulate(
-        workload, 2, Greedy(), arrivals=arrivals, jobs=6, replications=2, start="empty", warmup=0
+        Scenario(workload, 2, arrivals), Greedy(), jobs=6, replications=2, start="empty", warmup=0
     )
     assert answer.arrivals == 12
     assert answer.blocking.value == pytest.approx(2 / 6)
     labelled = ArrivalTimes([0.0, 0.1, 0.2], classes=[0, 1, 1])
     two = Workload((workload.classes[0], JobClass("b", 1.0, SpeedUp([1]), size=Deterministic())))
     answer = simulate(
-        two, 2, Greedy(), arrivals=labelled, jobs=3, replications=2, start="empty", warmup=0
+        Scenario(two, 2, labelled), Greedy(), jobs=3, replications=2, start="empty", warmup=0
     )
     assert [part.blocking.value for part in answer.classes] == [0, 0.5]
 
@@ -152,10 +156,10 @@ def test_a_list_of_arrival_times_is_followed_exactly():
 def test_large_clusters_are_no_trouble():
     n = 1_000_000
     for workload in (
-        Workload.single(SpeedUp.linear(5), 0.999, n),
+        Scenario.single(SpeedUp.linear(5), 0.999, n).workload,
         Workload((JobClass("a", 0.999 * n, SpeedUp.linear(5), size=Lognormal(1.0)),)),
     ):
-        answer = simulate(workload, n, jobs=20_000, replications=2, seed=1, warmup=0.0)
+        answer = simulate(Scenario(workload, n), jobs=20_000, replications=2, seed=1, warmup=0.0)
         assert answer.arrivals == pytest.approx(40_000, rel=0.05)
 
 
@@ -167,8 +171,8 @@ def test_shares_within_rounding_of_one_are_packed_safely():
         JobClass("c", 9.0, SpeedUp([1, 1.6, 2.1])),
     )
     options = {"seed": 1, "jobs": 20_000, "replications": 32}
-    chain = simulate(Workload(classes), 17, **options)
-    ring = simulate(Workload(classes), 17, estimator="realised", **options)
+    chain = simulate(Scenario(Workload(classes), 17), **options)
+    ring = simulate(Scenario(Workload(classes), 17), estimator="realised", **options)
     assert (chain.kernel, ring.kernel) == ("count-chain", "bucket-ring")
     error = np.hypot(chain.blocking.half_width, ring.blocking.half_width) / 2
     assert abs(chain.blocking.value - ring.blocking.value) < 4 * error
@@ -182,7 +186,7 @@ def test_packed_tables_decode_to_the_outcomes_they_were_made_from():
             JobClass(f"c{j}", rates[j], SpeedUp([1, 1.6, 2.1][: j + 1])) for j in range(3)
         )
         policy = Greedy() if rng.random() < 0.5 else None
-        system = build_system(Workload(classes), int(rng.integers(28, 60)), policy, Poisson())
+        system = build_system(Scenario(Workload(classes), int(rng.integers(28, 60))), policy)
         model = chain_model(system)
         packed, columns = kernel_arguments([model], 8, 3)[:2]
         decoded = np.zeros_like(model.outcomes)
@@ -197,10 +201,8 @@ def test_packed_tables_decode_to_the_outcomes_they_were_made_from():
 def test_a_run_that_accepts_nobody_still_ends():
     workload = Workload((JobClass("a", 1.0, SpeedUp([1]), size=Deterministic()),))
     answer = simulate(
-        workload,
-        1,
+        Scenario(workload, 1, ArrivalTimes([0.0])),
         Greedy(),
-        arrivals=ArrivalTimes([0.0]),
         jobs=1,
         replications=2,
         start={1: 1},
@@ -211,12 +213,12 @@ def test_a_run_that_accepts_nobody_still_ends():
     assert set(answer.to_dict()["quantiles"].values()) == {None}
     assert answer.to_dict()["mean_execution_time"] is None
     with pytest.raises(MoldableError, match="the warm-up leaves nothing"):
-        simulate(workload, 1, Greedy(), arrivals=ArrivalTimes([0.0, 0.1]), jobs=2, warmup=9)
+        simulate(Scenario(workload, 1, ArrivalTimes([0.0, 0.1])), Greedy(), jobs=2, warmup=9)
 
 
 def test_classes_nobody_saw_are_null_in_json_and_named():
     classes = (JobClass("often", 20.0, PAPER), JobClass("never", 1e-9, PAPER))
-    answer = simulate(Workload(classes), 40, jobs=1000, seed=1, warmup=0)
+    answer = simulate(Scenario(Workload(classes), 40), jobs=1000, seed=1, warmup=0)
     text = json.dumps(answer.to_dict(), allow_nan=False)
     assert json.loads(text)["classes"][1]["mean_execution_time"] is None
     assert "no job of class 'never' arrived: run longer" in answer.warnings
@@ -228,10 +230,8 @@ def test_a_departure_makes_room_for_an_arrival_of_the_same_moment():
         for count in (999, 1000, 1001):
             arrivals = ArrivalTimes(offset + np.arange(count))
             answer = simulate(
-                workload,
-                1,
+                Scenario(workload, 1, arrivals),
                 Greedy(),
-                arrivals=arrivals,
                 jobs=count,
                 replications=2,
                 start="empty",
@@ -244,10 +244,8 @@ def test_a_departure_makes_room_for_an_arrival_of_the_same_moment():
 def test_one_arrival_needs_no_gigabytes():
     workload = Workload((JobClass("a", 1.0, SpeedUp([1]), size=Deterministic()),))
     answer = simulate(
-        workload,
-        1,
+        Scenario(workload, 1, ArrivalTimes([5.0])),
         Greedy(),
-        arrivals=ArrivalTimes([5.0]),
         jobs=1,
         replications=2,
         start="empty",
@@ -258,7 +256,9 @@ def test_one_arrival_needs_no_gigabytes():
 
 def test_reserved_pools_are_watched_over_one_common_time():
     classes = (JobClass("a", 10.0, SpeedUp([1])), JobClass("b", 0.4, SpeedUp([1]), mean_size=5.0))
-    answer = simulate(Workload(classes, "reserved"), 16, jobs=20_000, replications=64, seed=2)
+    answer = simulate(
+        Scenario(Workload(classes, "reserved"), 16), jobs=20_000, replications=64, seed=2
+    )
     assert answer.kernel == "count-chain"
     assert answer.warnings == ()
     weighted = sum(
@@ -270,7 +270,7 @@ def test_reserved_pools_are_watched_over_one_common_time():
 
 def test_few_replications_raise_no_false_alarms():
     alarms = sum(
-        bool(simulate(CHAIN, 40, jobs=2000, replications=2, warmup=2, seed=seed).warnings)
+        bool(simulate(CHAIN, jobs=2000, replications=2, warmup=2, seed=seed).warnings)
         for seed in range(60)
     )
     assert alarms == 0
@@ -282,27 +282,27 @@ def test_intervals_for_rare_blocking_do_not_miss_on_the_low_side():
     missed = 0
     for seed in range(60):
         answer = simulate(
-            Workload.single(SpeedUp([1]), 0.8, n), n, jobs=2000, replications=20, seed=seed
+            Scenario.single(SpeedUp([1]), 0.8, n), jobs=2000, replications=20, seed=seed
         )
         missed += not answer.blocking.interval[0] <= exact <= answer.blocking.interval[1]
     assert missed <= 6  # 5 % of 60 is 3; 7 or more has a chance of 3 %
 
 
 def test_max_jobs_is_kept():
-    answer = simulate(CHAIN, 40, precision=1e-4, max_jobs=5000, seed=1)
+    answer = simulate(CHAIN, precision=1e-4, max_jobs=5000, seed=1)
     assert answer.arrivals < 6000
     assert not answer.converged
 
 
 def test_the_kernel_suits_the_number_of_replications():
-    assert simulate(CHAIN, 40, jobs=500, replications=2, seed=1).kernel == "bucket-ring"
-    assert simulate(CHAIN, 40, jobs=500, replications=8, seed=1).kernel == "count-chain"
+    assert simulate(CHAIN, jobs=500, replications=2, seed=1).kernel == "bucket-ring"
+    assert simulate(CHAIN, jobs=500, replications=8, seed=1).kernel == "count-chain"
 
 
 @pytest.mark.parametrize("shape", [1.01, 1.001])
 def test_what_never_ends_does_not_swallow_the_time_of_other_jobs(shape):
     """Residual sizes go up to 1e308 and beyond there; jobs held 0.2 % of the time once, or nan."""
     workload = Workload((JobClass("jobs", 16.0, SpeedUp([1, 1.8]), size=Pareto(shape)),))
-    answer = simulate(workload, 20, jobs=20_000, replications=16, seed=1)
+    answer = simulate(Scenario(workload, 20), jobs=20_000, replications=16, seed=1)
     assert 0.5 < answer.busy_fraction < 0.9
     json.dumps(answer.to_dict(), allow_nan=False)

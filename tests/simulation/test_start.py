@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import FixedWidth, Greedy, JobClass, Poisson, Policy, SpeedUp, Workload
+from moldable import FixedWidth, Greedy, JobClass, Policy, Scenario, SpeedUp, Workload
 from moldable.policies.policy_table import PolicyTable
 from moldable.simulation.start import exactly_stationary
 from moldable.system.loss_system import build_system
@@ -40,6 +40,6 @@ TWO = Workload((JobClass("jobs", 4.0, SpeedUp({2: 2.0})),))
 def test_admission_that_depends_on_idle_servers_needs_a_warm_up(
     workload, servers, policy, stationary
 ):
-    system = build_system(workload, servers, policy, Poisson())
+    system = build_system(Scenario(workload, servers), policy)
     assert exactly_stationary(system, "equilibrium") is stationary
     assert not exactly_stationary(system, "empty")

@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import (
-    JobClass,
-    Lognormal,
-    Pareto,
-    Renewal,
-    SpeedUp,
-    Workload,
-    simulate,
-)
+from moldable import JobClass, Lognormal, Pareto, Renewal, Scenario, SpeedUp, Workload, simulate
 from moldable.simulation.plan import Tallies
 from moldable.simulation.warmup import choose_warmup, mser
 from naive import takacs
@@ -23,15 +15,15 @@ from simulation.systems import CHAIN, PAPER, numbers, plan_of
 
 def test_the_warm_up_grows_with_the_distance_of_the_start():
     n = 500
-    workload = Workload.single(PAPER, 0.8, n)
-    empty = simulate(workload, n, start="empty", seed=1, jobs=50_000)
-    near = simulate(workload, n, seed=1, jobs=50_000)
+    scenario = Scenario.single(PAPER, 0.8, n)
+    empty = simulate(scenario, start="empty", seed=1, jobs=50_000)
+    near = simulate(scenario, seed=1, jobs=50_000)
     assert empty.warmup > near.warmup
     assert 0.5 < empty.warmup < 15
-    given = simulate(workload, n, start={3: 100, 4: 40}, seed=1, jobs=50_000, warmup=2.0)
+    given = simulate(scenario, start={3: 100, 4: 40}, seed=1, jobs=50_000, warmup=2.0)
     assert given.start == "given"
     assert given.warmup == 2.0
-    exact = simulate(Workload.single(SpeedUp.linear(5), 0.8, n), n, seed=1, jobs=1000)
+    exact = simulate(Scenario.single(SpeedUp.linear(5), 0.8, n), seed=1, jobs=1000)
     assert exact.warmup == 0
 
 
@@ -53,7 +45,7 @@ class Relaxing:
 
 @pytest.mark.parametrize(("forgets", "pilots", "settles"), [(1, 1, 1), (2.5, 2, 1), (100, 3, 0)])
 def test_a_pilot_that_does_not_settle_is_made_longer(forgets, pilots, settles):
-    plan = plan_of(CHAIN, 40, "empty")
+    plan = plan_of(CHAIN, "empty")
     slowest = plan.system.kind_scale.max()
     run = Relaxing(forgets * slowest)
     warmup, unsettled = choose_warmup(plan, run)
@@ -63,7 +55,7 @@ def test_a_pilot_that_does_not_settle_is_made_longer(forgets, pilots, settles):
 
 
 def test_pilots_are_not_made_longer_than_arrivals_allow():
-    plan = plan_of(Workload.single(PAPER, 0.8, 400_000), 400_000, "empty")
+    plan = plan_of(Scenario.single(PAPER, 0.8, 400_000), "empty")
     run = Relaxing(30.0)
     _, unsettled = choose_warmup(plan, run)
     assert run.spans == [pytest.approx(unsettled)]
@@ -73,10 +65,10 @@ def test_a_warm_up_that_may_be_too_short_is_said_to_be():
     # From an empty start, the busy servers approach equilibrium as slowly as t to the power -0.2.
     workload = Workload((JobClass("a", 5000.0, SpeedUp([1]), size=Pareto(1.2)),))
     options = {"start": "empty", "jobs": 500, "replications": 4, "seed": 1}
-    answer = simulate(workload, 10_000, threads=1, **options)
+    answer = simulate(Scenario(workload, 10_000), threads=1, **options)
     assert any("the pilot did not settle within" in warning for warning in answer.warnings)
-    assert numbers(simulate(workload, 10_000, threads=2, **options)) == numbers(answer)
-    told = simulate(workload, 10_000, warmup=5, **options)
+    assert numbers(simulate(Scenario(workload, 10_000), threads=2, **options)) == numbers(answer)
+    told = simulate(Scenario(workload, 10_000), warmup=5, **options)
     assert not any("pilot" in warning for warning in told.warnings)
 
 
@@ -90,8 +82,8 @@ def test_mser_cuts_a_transient_and_nothing_else():
 
 def test_without_equilibrium_the_identities_fail_aloud():
     n = 2000
-    workload = Workload.single(PAPER, 0.8, n)
-    hurried = simulate(workload, n, start={1: 10}, warmup=0.0, jobs=3000, replications=40, seed=1)
+    scenario = Scenario.single(PAPER, 0.8, n)
+    hurried = simulate(scenario, start={1: 10}, warmup=0.0, jobs=3000, replications=40, seed=1)
     assert any("not in equilibrium" in warning for warning in hurried.warnings)
 
 
@@ -100,7 +92,9 @@ def test_slow_classes_get_the_warm_up_they_need():
         JobClass("a", 3.0, SpeedUp([1])),
         JobClass("b", 0.003, SpeedUp([1]), mean_size=1000.0),
     )
-    answer = simulate(Workload(classes), 7, start="empty", jobs=3000, replications=200, seed=1)
+    answer = simulate(
+        Scenario(Workload(classes), 7), start="empty", jobs=3000, replications=200, seed=1
+    )
     mean_size = (3.0 + 3.0) / 3.003
     assert answer.warmup * mean_size >= 6000
     exact = erlang_b(6.0, 7)
@@ -110,9 +104,8 @@ def test_slow_classes_get_the_warm_up_they_need():
 @pytest.mark.parametrize("shape", [1.5, 1.2, 1.1, 1.05])
 def test_gaps_without_a_variance_are_warmed_up_in_bounded_time(shape):
     n = 10
-    workload = Workload.single(SpeedUp([1]), 0.8, n)
-    arrivals = Renewal(Pareto(shape))
-    answer = simulate(workload, n, arrivals=arrivals, jobs=1000, replications=200, seed=3)
+    scenario = Scenario.single(SpeedUp([1]), 0.8, n, arrivals=Renewal(Pareto(shape)))
+    answer = simulate(scenario, jobs=1000, replications=200, seed=3)
     assert answer.warmup < 100
     exact = takacs.blocking(lambda s: takacs.pareto_transform(shape, 1 / 8, s), n)
     error = answer.blocking.half_width / 1.97
@@ -125,9 +118,13 @@ def test_gaps_without_a_variance_are_warmed_up_in_bounded_time(shape):
 
 def test_a_warm_up_counts_arrivals_where_time_stands_still():
     # All gaps that are ever seen are shorter than 1e-50: no time would pass.
-    workload = Workload.single(SpeedUp([1]), 0.8, 10)
+    scenario = Scenario.single(SpeedUp([1]), 0.8, 10, arrivals=Renewal(Lognormal(1e100)))
     answer = simulate(
-        workload, 10, arrivals=Renewal(Lognormal(1e100)), jobs=100, replications=4, seed=1, warmup=5
+        scenario,
+        jobs=100,
+        replications=4,
+        seed=1,
+        warmup=5,
     )
     assert answer.warmup == 5
     assert answer.arrivals == 400

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moldable import JobClass, SpeedUp, Workload
+from moldable import JobClass, Scenario, SpeedUp, Workload
 
 SUBLINEAR = SpeedUp((1.0, 1.8, 2.5, 3.0, 3.4))
 TWO_CLASSES = Workload(
@@ -12,12 +12,12 @@ TWO_CLASSES = Workload(
     )
 )
 SYSTEMS = {
-    "sub-linear": (Workload.single(SUBLINEAR, 0.8, 10), 10),
-    "linear": (Workload.single(SpeedUp.linear(4), 0.9, 9), 9),
-    "super-linear": (Workload.single(SpeedUp((1.0, 2.4, 3.9, 4.8)), 1.0, 9), 9),
-    "gaps": (Workload.single(SpeedUp({1: 1.0, 3: 2.0, 4: 3.6}), 0.8, 10), 10),
-    "dips": (Workload.single(SpeedUp((1.0, 1.9, 1.5, 2.7)), 0.7, 10), 10),
-    "no width 1": (Workload.single(SpeedUp({2: 1.5, 3: 2.0}), 0.5, 10), 10),
+    "sub-linear": (Scenario.single(SUBLINEAR, 0.8, 10).workload, 10),
+    "linear": (Scenario.single(SpeedUp.linear(4), 0.9, 9).workload, 9),
+    "super-linear": (Scenario.single(SpeedUp((1.0, 2.4, 3.9, 4.8)), 1.0, 9).workload, 9),
+    "gaps": (Scenario.single(SpeedUp({1: 1.0, 3: 2.0, 4: 3.6}), 0.8, 10).workload, 10),
+    "dips": (Scenario.single(SpeedUp((1.0, 1.9, 1.5, 2.7)), 0.7, 10).workload, 10),
+    "no width 1": (Scenario.single(SpeedUp({2: 1.5, 3: 2.0}), 0.5, 10).workload, 10),
     "two classes": (TWO_CLASSES, 8),
 }
 

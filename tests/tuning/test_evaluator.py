@@ -23,7 +23,7 @@ def test_small_chains_are_solved_once():
     scenario = Scenario.single(CURVE, 0.8, 12)
     own = evaluator(scenario)
     found = own(TABLE)
-    assert found.blocking == evaluate(scenario.workload, 12, TABLE).blocking
+    assert found.blocking == evaluate(scenario, TABLE).blocking
     assert own(TABLE, 3) is found
     assert not own.simulated
 

@@ -16,7 +16,7 @@ from tuning.systems import SYSTEMS
 
 def cost_of(kinds, table, blocking_cost):
     scenario = kinds.scenario
-    law = stationary_law(scenario.workload, scenario.servers, kinds.policy(table))
+    law = stationary_law(scenario, kinds.policy(table))
     answer = law.performance()
     blocking = answer.blocking.value
     charge = blocking_cost * kinds.mean_size

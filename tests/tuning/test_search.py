@@ -19,7 +19,7 @@ from moldable.tuning.value_tables import ValueTables
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SCENARIO = Scenario.single(CURVE, 0.8, 20)
-SOME = evaluate(SCENARIO.workload, 20)
+SOME = evaluate(SCENARIO)
 
 
 class Line:

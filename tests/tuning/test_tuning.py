@@ -20,6 +20,7 @@ from moldable import (
     tune,
 )
 from moldable.errors import ControlError
+from moldable.tuning import tuning
 from moldable.tuning.evaluator import Evaluator
 from tuning.systems import TWO_CLASSES, cost
 
@@ -47,7 +48,7 @@ def test_a_limit_on_blocking_is_kept_used_up_and_close_to_the_optimum(limit):
     best = tuned.optimum.mean_execution_time
     assert best * (1 - 1e-4) <= answer.mean_execution_time.value <= 1.005 * best
     assert answer.mean_execution_time.value <= tuned.static.performance.mean_execution_time.value
-    again = evaluate(SMALL.workload, 16, tuned.policy)
+    again = evaluate(SMALL, tuned.policy)
     assert again.blocking == answer.blocking
 
 
@@ -137,7 +138,7 @@ def test_static_widths_are_returned_where_they_are_better(monkeypatch):
 
 
 def test_other_arrivals_are_simulated_and_keep_their_limit():
-    bursty = Scenario(Workload.single(CURVE, 0.5, 16), 16, Renewal(Hyperexponential(4.0)))
+    bursty = Scenario.single(CURVE, 0.5, 16, arrivals=Renewal(Hyperexponential(4.0)))
     tuned = tune(bursty, max_blocking=0.15, seed=1, precision=0.05)
     assert tuned.performance.method == "simulate"
     assert tuned.performance.blocking.interval[1] <= 0.15
@@ -178,6 +179,56 @@ def test_weights_are_warned_of_and_kept_out_of_the_figures():
 def test_a_single_class_that_owns_its_servers_shares_them_with_itself():
     owned = Scenario(dataclasses.replace(SMALL.workload, sharing="reserved"), 16)
     assert tune(owned, blocking_cost=4.0).thresholds == tune(SMALL, blocking_cost=4.0).thresholds
+
+
+@pytest.mark.parametrize("target", [{"max_blocking": 0.3}, {"blocking_cost": 4.0}])
+def test_the_unit_of_time_does_not_matter(target):
+    hours, milliseconds = (
+        tune(Scenario(Workload((JobClass("a", 6.4 / size, CURVE, mean_size=size),)), 8), **target)
+        for size in (1.0, 3.6e6)
+    )
+    assert milliseconds.thresholds == hours.thresholds
+    time = hours.performance.mean_execution_time.value
+    assert milliseconds.performance.mean_execution_time.value == pytest.approx(3.6e6 * time)
+
+
+def test_a_very_dear_blocked_job_is_tuned_for_the_least_blocking():
+    tuned = tune(SMALL, blocking_cost=1e9)
+    assert tuned.performance.blocking.value == pytest.approx(tuned.optimum.blocking, rel=0.001)
+
+
+def test_blocking_too_rare_to_count_is_met_by_an_exact_chain():
+    tuned = tune(Scenario.single(SpeedUp([1, 1.8]), 0.7, 200), max_blocking=1e-6)
+    assert tuned.performance.method == "chain"
+    assert 0.999e-6 < tuned.performance.blocking.value <= 1e-6
+
+
+def test_blocking_too_rare_to_count_is_certified_by_splitting():
+    tuned = tune(Scenario.single(CURVE, 0.5, 150), max_blocking=1e-6, seed=1, precision=0.1)
+    assert "splitting" in tuned.performance.reason
+    assert 0.5e-6 < tuned.performance.blocking.interval[1] <= 1e-6
+    assert tuned.certified
+    assert tuned.static is None
+
+
+def test_rare_blocking_of_sizes_without_phases_is_not_certified():
+    constant = Workload((JobClass("jobs", 40.0, CURVE, size=Deterministic()),))
+    tuned = tune(Scenario(constant, 100), max_blocking=1e-9, precision=0.2, seed=1)
+    assert not tuned.certified
+    assert any("not at the upper end" in words for words in tuned.performance.warnings)
+
+
+def test_the_optimum_of_more_states_is_computed_if_asked_for(monkeypatch):
+    monkeypatch.setattr(tuning, "AT_ONCE", 10)
+    assert tune(SMALL, max_blocking=0.12).optimum is None
+    assert tune(SMALL, max_blocking=0.12, optimum=True).optimum.gap < 1e-4
+
+
+def test_an_optimum_that_cannot_be_told_loses_nothing():
+    tuned = tune(Scenario.single(CURVE, 0.01, 12), max_blocking=1e-18, optimum=True)
+    assert tuned.certified
+    assert tuned.optimum is None
+    assert any("true optimum is not known" in words for words in tuned.performance.warnings)
 
 
 def test_steps_are_reported():

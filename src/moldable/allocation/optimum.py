@@ -19,8 +19,8 @@ from moldable.arrays import Floats, Ints
 from moldable.checks import check_type, whole
 from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError
 from moldable.model.assumptions import ROUNDING
+from moldable.model.scenario import checked_load
 from moldable.model.speedup import SpeedUp
-from moldable.model.workload import checked_load
 
 
 @final

@@ -18,11 +18,10 @@ import numpy as np
 from moldable.allocation.certificate import Certificate, certify
 from moldable.allocation.frontier import Frontier, Mix, frontiers
 from moldable.arrays import Floats, Ints
-from moldable.checks import whole
-from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError, shortened
+from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
-from moldable.model.speedup import SpeedUp
-from moldable.model.workload import JobClass, Workload, checked_workload
+from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.workload import JobClass, Workload
 
 
 @final
@@ -193,10 +192,10 @@ class Reservation:
         return total / self.arrival_rate
 
 
-def reserve(workload: Workload, servers: int) -> Reservation:
+def reserve(scenario: Scenario) -> Reservation:
     """Solve (Q): the division with the least (weighted) mean time, servers being divisible."""
-    servers = whole(servers, "servers", WorkloadError)
-    fronts = fitting_frontiers(workload, servers)
+    fronts = fitting_frontiers(scenario)
+    workload, servers = scenario.workload, scenario.servers
     offered = np.array([job_class.offered for job_class in workload.classes])
     least = offered * np.array([front.server_time[0] for front in fronts])
     if math.fsum(least) > servers * (1.0 + ROUNDING):
@@ -211,16 +210,10 @@ def reserve(workload: Workload, servers: int) -> Reservation:
     return Reservation(servers, _busy_parts(workload, fronts, mixes), price, whole=False)
 
 
-def fitting_frontiers(workload: Workload, servers: int) -> list[Frontier]:
+def fitting_frontiers(scenario: Scenario) -> list[Frontier]:
     """Return the frontier of every class over the widths that fit on the cluster."""
-    servers = whole(servers, "servers", WorkloadError)
-    curves: list[SpeedUp] = []
-    for job_class in checked_workload(workload).classes:
-        try:
-            curves.append(job_class.speedup.up_to(servers))
-        except SpeedUpError as error:
-            raise InfeasibleError(f"class {job_class.name!r}: {error}") from None
-    return frontiers(curves)
+    classes = checked_scenario(scenario).workload.classes
+    return frontiers([job_class.speedup.up_to(scenario.servers) for job_class in classes])
 
 
 def _busy_parts(

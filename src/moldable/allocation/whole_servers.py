@@ -14,20 +14,20 @@ import numpy as np
 from moldable.allocation.frontier import Frontier
 from moldable.allocation.reservation import ClassAllocation, Reservation, fitting_frontiers
 from moldable.arrays import Floats, Ints
-from moldable.checks import whole
-from moldable.errors import InfeasibleError, WorkloadError, shortened
+from moldable.errors import InfeasibleError, shortened
 from moldable.model.assumptions import ROUNDING
+from moldable.model.scenario import Scenario
 from moldable.model.workload import JobClass, Workload
 
 
-def reserve_whole(workload: Workload, servers: int) -> Reservation:
+def reserve_whole(scenario: Scenario) -> Reservation:
     """Divide the cluster into whole servers with the least (weighted) mean time.
 
     Servers that no class gains from are spread in proportion to the reservations, so that these
     always sum to the size of the cluster.
     """
-    servers = whole(servers, "servers", WorkloadError)
-    fronts = fitting_frontiers(workload, servers)
+    fronts = fitting_frontiers(scenario)
+    workload, servers = scenario.workload, scenario.servers
     needs = [
         _least_servers(job_class, front)
         for job_class, front in zip(workload.classes, fronts, strict=True)

@@ -17,7 +17,6 @@ from moldable.cli.bounds import bounds
 from moldable.cli.compare import compare
 from moldable.cli.evaluate import evaluate
 from moldable.cli.optimum import optimum
-from moldable.cli.reproduce import reproduce
 from moldable.cli.simulate import simulate
 from moldable.cli.tradeoff import tradeoff
 from moldable.cli.tune import tune
@@ -43,7 +42,6 @@ app.command()(simulate)
 app.command()(tune)
 app.command()(tradeoff)
 app.command()(bounds)
-app.command()(reproduce)
 
 
 def _print_version(asked: bool) -> None:

@@ -11,6 +11,7 @@ from moldable.cli.evaluate import MethodOption, PrecisionOption, SeedOption, Thr
 from moldable.cli.policy import read_policy
 from moldable.cli.simulate import end_if_interrupted
 from moldable.cli.system import (
+    ArrivalsOption,
     JsonOption,
     LoadOption,
     RegimeOption,
@@ -18,14 +19,13 @@ from moldable.cli.system import (
     SizeOption,
     SpeedUpOption,
     WorkloadOption,
-    any_workload,
-    with_size,
+    any_scenario,
 )
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
     from moldable.evaluation.compare import Rule
-    from moldable.model.workload import Workload
+    from moldable.model.scenario import Scenario
 
 
 def compare(
@@ -47,6 +47,7 @@ def compare(
         ),
     ] = None,
     size: SizeOption = None,
+    arrivals: ArrivalsOption = None,
     method: MethodOption = "auto",
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
@@ -63,13 +64,11 @@ def compare(
     from moldable.evaluation.compare import compare as run
 
     output.show_log()
-    system, n = any_workload(speedup, load, regime, servers, workload)
-    system = with_size(system, size)
-    named = _read_policies(policies or ["greedy-p,greedy"], system, n)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
+    named = _read_policies(policies or ["greedy-p,greedy"], scenario)
     with output.progress_bar("replications") as progress:
         answer = run(
-            system,
-            n,
+            scenario,
             named,
             method=method,
             precision=precision,
@@ -89,7 +88,7 @@ def compare(
     end_if_interrupted(warned)
 
 
-def _read_policies(texts: list[str], workload: Workload, servers: int) -> dict[str, Rule]:
+def _read_policies(texts: list[str], scenario: Scenario) -> dict[str, Rule]:
     named: dict[str, Rule] = {}
     for part in (part for text in texts for part in _split(text)):
         name = part.strip()
@@ -99,7 +98,7 @@ def _read_policies(texts: list[str], workload: Workload, servers: int) -> dict[s
             )
         if name in named:
             raise InputError(f"--policies names {name!r} twice; keep one of them")
-        named[name] = read_policy(name, workload, servers)
+        named[name] = read_policy(name, scenario)
     return named
 
 

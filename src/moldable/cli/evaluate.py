@@ -10,6 +10,7 @@ from moldable.cli import output
 from moldable.cli.policy import DEFAULT, PolicyOption, read_policy
 from moldable.cli.simulate import end_if_interrupted
 from moldable.cli.system import (
+    ArrivalsOption,
     JsonOption,
     LoadOption,
     RegimeOption,
@@ -17,8 +18,7 @@ from moldable.cli.system import (
     SizeOption,
     SpeedUpOption,
     WorkloadOption,
-    any_workload,
-    with_size,
+    any_scenario,
 )
 
 MethodOption = Annotated[
@@ -51,6 +51,7 @@ def evaluate(
     workload: WorkloadOption = None,
     policy: PolicyOption = DEFAULT,
     size: SizeOption = None,
+    arrivals: ArrivalsOption = None,
     method: MethodOption = "auto",
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
@@ -69,13 +70,11 @@ def evaluate(
     from moldable.evaluation.evaluate import evaluate as run
 
     output.show_log()
-    system, n = any_workload(speedup, load, regime, servers, workload)
-    system = with_size(system, size)
-    chosen = read_policy(policy, system, n)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
+    chosen = read_policy(policy, scenario)
     with output.progress_bar("replications") as progress:
         answer = run(
-            system,
-            n,
+            scenario,
             chosen,
             method=method,
             precision=precision,

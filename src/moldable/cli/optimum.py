@@ -15,16 +15,15 @@ from moldable.cli.system import (
     ServersOption,
     SpeedUpOption,
     WorkloadOption,
+    any_scenario,
     note_left_out,
     one_class,
-    refuse_no_servers,
-    servers_of,
 )
 from moldable.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:
     from moldable.allocation.reservation import Reservation
-    from moldable.model.workload import Workload
+    from moldable.model.scenario import Scenario
 
 
 def optimum(
@@ -87,16 +86,13 @@ def _one_class(
 
 def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     from moldable.allocation.reservation import reserve
-    from moldable.files.workload_file import read_workload
 
-    refuse_no_servers(servers)
-    file = read_workload(path)
-    n = servers_of(file, servers, path)
-    for job_class in file.workload.classes:
+    scenario = any_scenario(None, None, None, servers, path)
+    for job_class in scenario.workload.classes:
         if job_class.speedup.baseline:
             output.note(f"class {job_class.name!r}: {job_class.speedup.baseline}")
-    fluid = reserve(file.workload, n)
-    whole = _whole(file.workload, n)
+    fluid = reserve(scenario)
+    whole = _whole(scenario)
     for part in whole.classes if whole else ():
         if not part.holds_its_widths:
             output.note(
@@ -112,14 +108,14 @@ def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     show_reservation(output.console(), fluid, whole)
 
 
-def _whole(workload: Workload, servers: int) -> Reservation | None:
+def _whole(scenario: Scenario) -> Reservation | None:
     """Divide into whole servers; a pool does not need that, so there it may fail."""
     from moldable.allocation.whole_servers import reserve_whole
 
     try:
-        return reserve_whole(workload, servers)
+        return reserve_whole(scenario)
     except InfeasibleError as error:
-        if workload.sharing == "reserved":
+        if scenario.workload.sharing == "reserved":
             raise
         output.note(f"no division into whole servers: {error}")
         return None

@@ -10,7 +10,7 @@ import typer
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.model.workload import Workload
+    from moldable.model.scenario import Scenario
     from moldable.policies.equi import Equi
     from moldable.policies.policy_table import Policy
 
@@ -40,33 +40,31 @@ PolicyOption = Annotated[
 ]
 
 
-def read_policy(text: str, workload: Workload, servers: int) -> Policy | Equi | None:
+def read_policy(text: str, scenario: Scenario) -> Policy | Equi | None:
     """Read the name of a policy or its file; None is the default, greedy(p*)."""
-    from moldable.model.scenario import Scenario
     from moldable.policies.greedy import greedy_p
     from moldable.policies.value import value_policy
 
     if text.strip().lower().endswith(".json"):
-        return _from_file(Path(text.strip()), workload, servers)
+        return _from_file(Path(text.strip()), scenario)
     name, colon, parameter = text.strip().partition(":")
     _refuse_bad_spelling(text, name, colon, parameter)
     if name == "greedy-p":
-        return greedy_p(workload, servers, _number(text, parameter, "load")) if parameter else None
+        return greedy_p(scenario, _number(text, parameter, "load")) if parameter else None
     if name == "value":
-        return value_policy(Scenario(workload, servers), _number(text, parameter, "cost"))
+        return value_policy(scenario, _number(text, parameter, "cost"))
     return _rule(text, name, parameter)
 
 
-def _from_file(path: Path, workload: Workload, servers: int) -> Policy:
+def _from_file(path: Path, scenario: Scenario) -> Policy:
     """Read a file whose policy serves this workload, or say which file does not."""
     from moldable.errors import MoldableError
     from moldable.files.policy_file import read_policy_file
-    from moldable.model.arrivals import Poisson
     from moldable.system.loss_system import build_system
 
     policy = read_policy_file(path)
     try:
-        build_system(workload, servers, policy, Poisson())
+        build_system(scenario, policy)
     except MoldableError as error:
         raise InputError(f"{path}: {error}") from None
     return policy

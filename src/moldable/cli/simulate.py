@@ -11,6 +11,7 @@ from moldable.cli import output
 from moldable.cli.dask_cluster import dask_executor
 from moldable.cli.policy import DEFAULT, PolicyOption, read_policy
 from moldable.cli.system import (
+    ArrivalsOption,
     JsonOption,
     LoadOption,
     RegimeOption,
@@ -18,13 +19,12 @@ from moldable.cli.system import (
     SizeOption,
     SpeedUpOption,
     WorkloadOption,
-    any_workload,
-    with_size,
+    any_scenario,
 )
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.model.workload import Workload
+    from moldable.model.scenario import Scenario
     from moldable.policies.policy_table import Policy
     from moldable.simulation.start import Start
 
@@ -40,6 +40,7 @@ def simulate(
     workload: WorkloadOption = None,
     policy: PolicyOption = DEFAULT,
     size: SizeOption = None,
+    arrivals: ArrivalsOption = None,
     jobs: Annotated[
         float | None,
         typer.Option("--jobs", metavar="N", help="Arrivals in each replication; 5e6 works."),
@@ -98,13 +99,11 @@ def simulate(
     from moldable.simulation.simulate import simulate as run
 
     output.show_log()
-    system, n = any_workload(speedup, load, regime, servers, workload)
-    system = with_size(system, size)
-    chosen = _kept_widths(policy, system, n)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
+    chosen = _kept_widths(policy, scenario)
     with dask_executor(dask) as executor, output.progress_bar("replications") as progress:
         answer = run(
-            system,
-            n,
+            scenario,
             chosen,
             jobs=None if jobs is None else _whole(jobs, "--jobs"),
             replications=replications,
@@ -135,11 +134,11 @@ def end_if_interrupted(warnings: Iterable[str]) -> None:
         raise typer.Exit(INTERRUPTED)
 
 
-def _kept_widths(text: str, workload: Workload, servers: int) -> Policy | None:
+def _kept_widths(text: str, scenario: Scenario) -> Policy | None:
     """Read a policy under which jobs keep their widths, as simulated ones do."""
     from moldable.policies.equi import Equi
 
-    policy = read_policy(text, workload, servers)
+    policy = read_policy(text, scenario)
     if isinstance(policy, Equi):
         raise InputError("equi is preemptive: no width is kept; use moldable evaluate")
     return policy

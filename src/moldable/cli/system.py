@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +11,10 @@ import typer
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.files.workload_file import WorkloadFile
+    from moldable.model.arrivals import Arrivals
     from moldable.model.regime import Regime
+    from moldable.model.scenario import Scenario
     from moldable.model.speedup import SpeedUp
-    from moldable.model.workload import Workload
 
 SpeedUpOption = Annotated[
     str | None,
@@ -61,7 +60,19 @@ SizeOption = Annotated[
         "--size",
         metavar="LAW",
         help="Law of sizes: exponential, deterministic, mixed-erlang[:P1,P2], pareto[:SHAPE], "
-        "lognormal:CV, weibull:SHAPE, hyperexponential:CV, or a CSV file of sizes.",
+        "lognormal:CV, weibull:SHAPE, hyperexponential:CV, or a CSV file of sizes, whose "
+        "mean is then the mean size.",
+    ),
+]
+ArrivalsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--arrivals",
+        metavar="PROCESS",
+        help="Arrival process: poisson (default); renewal:CV, independent lognormal times between "
+        "arrivals with this coefficient of variation, or renewal:LAW with a law as for --size; "
+        "mmpp:LEVELS:SWITCHING, a rate that jumps between relative levels, such as "
+        "mmpp:0.5,2:0.1,0.2; or a CSV file of arrival times.",
     ),
 ]
 JsonOption = Annotated[
@@ -87,7 +98,7 @@ def one_class(
 
     if speedup is None:
         raise InputError("no curve: give --speedup, such as --speedup 1,1.8,2.5,3,3.4")
-    refuse_no_servers(servers)
+    _refuse_no_servers(servers)
     curve = parse_speedup(speedup)
     if load is not None and regime is None:
         return OneClass(curve, load, servers, None)
@@ -99,49 +110,74 @@ def one_class(
     return OneClass(curve, parsed.load(servers), servers, parsed)
 
 
-def any_workload(
+def any_scenario(
     speedup: str | None,
     load: float | None,
     regime: str | None,
     servers: int | None,
     path: Path | None,
-) -> tuple[Workload, int]:
-    """Read the options of a system with one class or several, and its number of servers."""
-    from moldable.files.workload_file import read_workload
-    from moldable.model.workload import Workload
+    *,
+    size: str | None = None,
+    arrivals: str | None = None,
+) -> Scenario:
+    """Read the options of a scenario with one class or several."""
+    from moldable.files.arrivals import parse_arrivals
+    from moldable.files.scenario_file import read_scenario
+    from moldable.model.scenario import Scenario
 
     if path is None:
         system = one_class(speedup, load, regime, servers)
         if system.servers is None:
             raise InputError("how large is the cluster? give --servers N")
-        return Workload.single(system.speedup, system.load, system.servers), system.servers
-    if speedup is not None or load is not None or regime is not None:
+        scenario = Scenario.single(system.speedup, system.load, system.servers)
+    elif speedup is not None or load is not None or regime is not None:
         raise InputError("--workload brings its own curves and rates; leave the other options out")
-    refuse_no_servers(servers)
-    file = read_workload(path)
-    return file.workload, servers_of(file, servers, path)
+    else:
+        _refuse_no_servers(servers)
+        scenario = read_scenario(path, servers)
+    if size is not None:
+        scenario = _with_size(scenario, size, own_mean=path is None)
+    if arrivals is not None:
+        scenario = replace(scenario, arrivals=parse_arrivals(arrivals))
+    _note_own_rate(scenario.arrivals)
+    return scenario
 
 
-def with_size(workload: Workload, text: str | None) -> Workload:
-    """Give every class the law of sizes named on the command line, if one is."""
-    from moldable.model.sizes import SizeLaw
+def _note_own_rate(arrivals: Arrivals) -> None:
+    """Say that a list of arrival times has its own rate, whatever the load."""
+    from moldable.cli.output import note
+    from moldable.model.arrivals import ArrivalTimes
 
-    if text is None:
-        return workload
+    if isinstance(arrivals, ArrivalTimes):
+        lasting = float(arrivals.times[-1] - arrivals.times[0])
+        rate = f"{(len(arrivals.times) - 1) / lasting:.6g}" if lasting > 0.0 else "any number of"
+        note(
+            f"{arrivals} has {len(arrivals.times)} arrivals, {rate} per unit of time; the load and "
+            f"the rates of the classes do not change that"
+        )
+
+
+def _with_size(scenario: Scenario, text: str, *, own_mean: bool) -> Scenario:
+    """Give every class a law of sizes.
+
+    Measured sizes keep their mean with `own_mean`, at the same load; otherwise they are rescaled to
+    the mean sizes of the classes.
+    """
+    from moldable.cli.output import note
+    from moldable.model.sizes import Empirical, SizeLaw
+
     law = SizeLaw.parse(text, Path())
-    classes = tuple(dataclasses.replace(job_class, size=law) for job_class in workload.classes)
-    return dataclasses.replace(workload, classes=classes)
+    classes = [replace(job_class, size=law) for job_class in scenario.workload.classes]
+    if isinstance(law, Empirical) and own_mean:
+        mean = law.measured_mean
+        classes = [replace(c, mean_size=mean, arrival_rate=c.offered / mean) for c in classes]
+        note(f"sizes in {text} have mean {mean:.6g}; times are in the same unit")
+    elif isinstance(law, Empirical):
+        note(f"sizes in {text} are rescaled to the mean_size of each class of the workload file")
+    return replace(scenario, workload=replace(scenario.workload, classes=tuple(classes)))
 
 
-def servers_of(file: WorkloadFile, servers: int | None, path: Path) -> int:
-    """Return the servers named on the command line or else in the file."""
-    n = file.servers if servers is None else servers
-    if n is None:
-        raise InputError(f"{path} names no servers; add 'servers = N' or pass --servers N")
-    return n
-
-
-def refuse_no_servers(servers: int | None) -> None:
+def _refuse_no_servers(servers: int | None) -> None:
     """Refuse clusters without servers, and beyond all measure."""
     from moldable.checks import whole
 

@@ -19,8 +19,7 @@ from moldable.cli.system import (
     SizeOption,
     SpeedUpOption,
     WorkloadOption,
-    any_workload,
-    with_size,
+    any_scenario,
 )
 from moldable.errors import InputError
 
@@ -61,12 +60,10 @@ def tradeoff(
       moldable tradeoff --servers 20 --load 0.8 --speedup 1,1.8,2.5,3,3.4
       moldable tradeoff --servers 16 --load 0.8 --speedup linear:3 --costs 2,4,8 --json
     """
-    from moldable.model.scenario import Scenario
     from moldable.tuning.tradeoff import value_tradeoff
 
     output.show_log()
-    system, n = any_workload(speedup, load, regime, servers, workload)
-    system = with_size(system, size)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
     asked = _costs(costs)
     with ExitStack() as held:
         if out is not None:
@@ -74,7 +71,7 @@ def tradeoff(
         drawn = out is not None and _can_draw(out)
         progress = held.enter_context(output.status_line())
         answer = value_tradeoff(
-            Scenario(system, n),
+            scenario,
             asked,
             precision=precision,
             seed=seed,

@@ -9,6 +9,7 @@ import typer
 from moldable.cli import output
 from moldable.cli.evaluate import PrecisionOption, SeedOption, ThreadsOption
 from moldable.cli.system import (
+    ArrivalsOption,
     JsonOption,
     LoadOption,
     RegimeOption,
@@ -16,13 +17,12 @@ from moldable.cli.system import (
     SizeOption,
     SpeedUpOption,
     WorkloadOption,
-    any_workload,
-    with_size,
+    any_scenario,
 )
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.model.workload import Workload
+    from moldable.model.scenario import Scenario
     from moldable.policies.decisions import Decisions
     from moldable.tuning.tuned import Tuned
 
@@ -61,6 +61,7 @@ def tune(
         ),
     ] = False,
     size: SizeOption = None,
+    arrivals: ArrivalsOption = None,
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
@@ -77,15 +78,12 @@ def tune(
     With --json the answer can be given to --policy of other commands as a file.
     """
     from moldable.exact.states import MOST_STATES
-    from moldable.model.scenario import Scenario
     from moldable.tuning.reference import AT_ONCE, fits
     from moldable.tuning.tuning import tune as run
 
     _refuse_none_or_several(max_blocking, blocking_cost, max_time)
     output.show_log()
-    system, n = any_workload(speedup, load, regime, servers, workload)
-    system = with_size(system, size)
-    scenario = Scenario(system, n)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
     with output.status_line() as progress:
         answer = run(
             scenario,
@@ -100,7 +98,7 @@ def tune(
         )
     for warning in answer.performance.warnings:
         output.note(warning)
-    decided = _beside(answer, system, n)
+    decided = _beside(answer, scenario)
     if json:
         found = [part.to_dict() for part in decided]
         output.print_json(answer.to_dict() | {"decisions": found})
@@ -121,7 +119,7 @@ def _refuse_none_or_several(*values: float | None) -> None:
         )
 
 
-def _beside(answer: Tuned, workload: Workload, servers: int) -> tuple[Decisions, ...]:
+def _beside(answer: Tuned, scenario: Scenario) -> tuple[Decisions, ...]:
     """Lay the tuned decisions beside those of the paper's schemes."""
     from moldable.policies.decisions import decisions
     from moldable.policies.greedy import Greedy, greedy_p
@@ -129,7 +127,7 @@ def _beside(answer: Tuned, workload: Workload, servers: int) -> tuple[Decisions,
 
     rivals: dict[str, Policy] = {}
     if answer.greedy_p is not None:
-        rivals["greedy_p"] = greedy_p(workload, servers)
+        rivals["greedy_p"] = greedy_p(scenario)
     if answer.static is not None:
-        rivals["static"] = greedy_p(workload, servers, answer.static.design_load)
-    return decisions(workload, servers, {"tuned": answer.policy, **rivals, "greedy": Greedy()})
+        rivals["static"] = greedy_p(scenario, answer.static.design_load)
+    return decisions(scenario, {"tuned": answer.policy, **rivals, "greedy": Greedy()})

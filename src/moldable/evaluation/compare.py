@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from moldable.checks import listed
 from moldable.errors import PolicyError
-from moldable.evaluation.evaluate import Unsolved, check_request, evaluate, solve_exactly
-from moldable.model.arrivals import Arrivals, Poisson
-from moldable.model.workload import Workload
+from moldable.evaluation.evaluate import Unsolved, check_request, solve_equi, solve_exactly
+from moldable.model.scenario import Scenario
 from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
 from moldable.simulation.paired import Paired, Sample, difference, simulate_together
 from moldable.simulation.simulate import Progress
-from moldable.system.loss_system import build_system
+from moldable.system.loss_system import System, build_system
 from moldable.system.performance import Estimate, Performance
 
 if TYPE_CHECKING:
@@ -111,8 +110,7 @@ class Comparison:
 
 
 def compare(
-    workload: Workload,
-    servers: int,
+    scenario: Scenario,
     policies: Mapping[str, Rule] | Sequence[Rule],
     *,
     method: str = "auto",
@@ -120,40 +118,35 @@ def compare(
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-    arrivals: Arrivals | None = None,
 ) -> Comparison:
     """Evaluate policies side by side.
 
     Args:
-        workload: the classes.
-        servers: the size of the cluster.
+        scenario: the classes, the cluster and the arrivals.
         policies: by name, or in a row; None is greedy(p*).
         method: for every policy, as in `evaluate`.
         precision: as in `evaluate`; simulated policies share their random numbers.
         seed: of the simulations.
         threads: of the simulations.
         progress: called with (finished, planned) replications.
-        arrivals: the process of arrivals; Poisson by default.
     """
     check_request(method, precision)
     named = _named(policies)
     found: dict[str, Paired] = {}
     unsolved: dict[str, Unsolved] = {}
+    simulated: dict[str, tuple[System, str]] = {}
     for name, policy in named.items():
-        exact = _solve(workload, servers, policy, method, arrivals)
+        if isinstance(policy, Equi):
+            found[name] = Paired.exact(solve_equi(scenario, method))
+            continue
+        system = build_system(scenario, policy)
+        exact = solve_exactly(system, method)
         if isinstance(exact, Unsolved):
-            unsolved[name] = exact
+            unsolved[name], simulated[name] = exact, (system, exact.reason)
         else:
             found[name] = Paired.exact(exact)
     together = simulate_together(
-        workload,
-        servers,
-        {name: (_as_policy(named[name]), why.reason) for name, why in unsolved.items()},
-        precision=precision,
-        seed=seed,
-        threads=threads,
-        progress=progress,
-        arrivals=arrivals,
+        simulated, precision=precision, seed=seed, threads=threads, progress=progress
     )
     for name, pair in together.items():
         warned = unsolved[name].warn(pair.performance)
@@ -199,21 +192,6 @@ def _refuse_twins(names: Iterable[str]) -> None:
                 f"two policies are called {name!r}; give them names: {{'mine': policy, ...}}"
             )
         seen.add(name)
-
-
-def _solve(
-    workload: Workload, servers: int, policy: Rule, method: str, arrivals: Arrivals | None
-) -> Performance | Unsolved:
-    if isinstance(policy, Equi):
-        return evaluate(workload, servers, policy, method=method, arrivals=arrivals)
-    system = build_system(workload, servers, policy, arrivals or Poisson())
-    return solve_exactly(system, method)
-
-
-def _as_policy(rule: Rule) -> Policy | None:
-    if isinstance(rule, Equi):
-        raise PolicyError("equi is preemptive and cannot be simulated here; use the method 'auto'")
-    return rule
 
 
 def _compared(name: str, found: Mapping[str, Paired], rivals: Mapping[str, Paired]) -> Compared:

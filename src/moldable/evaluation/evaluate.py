@@ -9,18 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
-from moldable.checks import number, whole
+from moldable.checks import number
 from moldable.errors import ChainError, NearlyDecomposableError, SimulationError, nearest
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.equi import equi_performance
 from moldable.exact.exact import solve_system
 from moldable.exact.pool import predicted_states
 from moldable.exact.states import MOST_STATES
-from moldable.model.arrivals import Arrivals, Poisson
-from moldable.model.workload import Workload, checked_workload
+from moldable.model.arrivals import Poisson
+from moldable.model.scenario import Scenario, checked_scenario
 from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
-from moldable.simulation.simulate import Progress, simulate
+from moldable.simulation.simulate import Progress, RunOptions, simulate_system
 from moldable.system.loss_system import System, build_system, by_pool
 from moldable.system.performance import Performance
 from moldable.threads import interruptible
@@ -35,8 +35,7 @@ MISSED: Final = (
 
 
 def evaluate(
-    workload: Workload,
-    servers: int,
+    scenario: Scenario,
     policy: Policy | Equi | None = None,
     *,
     method: str = "auto",
@@ -44,13 +43,11 @@ def evaluate(
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-    arrivals: Arrivals | None = None,
 ) -> Performance:
     """Return how a policy performs.
 
     Args:
-        workload: the classes.
-        servers: the size of the cluster.
+        scenario: the classes, the cluster and the arrivals.
         policy: who gets how many servers; greedy(p*) by default. `Equi()` is the preemptive
             yardstick.
         method: "closed-form", "chain", "simulate", or "auto": the first of these that fits.
@@ -59,27 +56,16 @@ def evaluate(
         seed: of a simulation.
         threads: of a simulation; all cores by default.
         progress: called with (finished, planned) replications of a simulation.
-        arrivals: the process of arrivals; Poisson by default.
     """
     check_request(method, precision)
     if isinstance(policy, Equi):
-        return _equi(workload, servers, method, arrivals)
-    system = build_system(workload, servers, policy, arrivals or Poisson())
+        return solve_equi(scenario, method)
+    system = build_system(scenario, policy)
     exact = solve_exactly(system, method)
     if isinstance(exact, Performance):
         return exact
-    answer = simulate(
-        workload,
-        servers,
-        policy,
-        precision=precision,
-        seed=seed,
-        threads=threads,
-        progress=progress,
-        arrivals=arrivals,
-        reason=exact.reason,
-    )
-    return exact.warn(answer)
+    options = RunOptions(precision=precision, seed=seed, threads=threads, progress=progress)
+    return exact.warn(simulate_system(system, options, exact.reason))
 
 
 @final
@@ -130,10 +116,12 @@ def choose_method(system: System) -> tuple[str, str]:
     open_pools = [pool for pool in pools if closed_form(pool) is None]
     if not open_pools:
         return "closed-form", "a formula is known"
+    if not system.poisson:
+        return "simulate", "exact answers are known for Poisson arrivals only"
     counts = [predicted_states(pool) for pool in open_pools]
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
-        return "simulate", "sizes or arrivals without phases have no chain"
+        return "simulate", "sizes without phases have no chain"
     states = sum(known)
     if states <= QUICK:
         return "auto", "no formula is known, but the chain can be solved"
@@ -141,13 +129,13 @@ def choose_method(system: System) -> tuple[str, str]:
     return "simulate", f"no formula is known, and the chain would have {many} states"
 
 
-def _equi(workload: Workload, servers: int, method: str, arrivals: Arrivals | None) -> Performance:
-    if method not in {"auto", "closed-form"} or not isinstance(arrivals or Poisson(), Poisson):
+def solve_equi(scenario: Scenario, method: str) -> Performance:
+    """Return the performance of EQUI, or refuse methods and arrivals without a formula."""
+    poisson = isinstance(checked_scenario(scenario).arrivals, Poisson)
+    if method not in {"auto", "closed-form"} or not poisson:
         raise ChainError(
             f"equi is preemptive and known in closed form only, with Poisson arrivals; "
             f"method {method!r} does not apply: use 'auto'"
         )
     reason = "a formula is known" if method == "auto" else "asked for"
-    return equi_performance(
-        checked_workload(workload), whole(servers, "servers", ChainError), reason
-    )
+    return equi_performance(scenario, reason)

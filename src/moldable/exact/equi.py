@@ -6,25 +6,21 @@ import numpy as np
 
 from moldable.arrays import Floats
 from moldable.errors import ChainError
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 from moldable.policies.equi import Equi
 from moldable.system.performance import ClassPerformance, Estimate, Performance
 from moldable.system.provenance import provenance
 
 
-def jobs_present(workload: Workload, servers: int) -> Floats:
+def jobs_present(scenario: Scenario) -> Floats:
     """Return the law of the number of jobs under EQUI: at most n, each with a server at least."""
+    workload, servers = scenario.workload, scenario.servers
     if len(workload.classes) != 1:
         raise ChainError(
             f"equi shares servers among the jobs of one class; this workload has "
             f"{len(workload.classes)}: evaluate them one by one"
         )
     job_class = workload.classes[0]
-    if job_class.speedup.widths[0] > servers:
-        raise ChainError(
-            f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, but "
-            f"there are {servers} servers; it could never run: add servers"
-        )
     deaths = Equi.departure_rates(job_class, servers)[1:]
     # By logarithms: on super-linear curves the departure rate falls again as jobs get narrower, so
     # that the law may have two peaks, with numbers between them too unlikely for floating point.
@@ -36,10 +32,10 @@ def jobs_present(workload: Workload, servers: int) -> Floats:
     return law
 
 
-def equi_performance(workload: Workload, servers: int, reason: str = "asked for") -> Performance:
+def equi_performance(scenario: Scenario, reason: str = "asked for") -> Performance:
     """Sum the law of EQUI up; widths change while jobs run, so nobody is granted one."""
-    law = jobs_present(workload, servers)
-    job_class = workload.classes[0]
+    law = jobs_present(scenario)
+    job_class, servers = scenario.workload.classes[0], scenario.servers
     jobs = np.arange(servers + 1)
     blocking = Estimate.exact(float(law[-1]))
     departures = float(law @ Equi.departure_rates(job_class, servers))
@@ -61,7 +57,7 @@ def equi_performance(workload: Workload, servers: int, reason: str = "asked for"
         method="closed-form",
         reason=f"{reason}: a birth-death chain, any law of sizes",
         warnings=(),
-        provenance=provenance(workload, servers, Equi().name),
+        provenance=provenance(scenario, Equi().name),
         states=servers + 1,
         error_bound=0.0,
         neglected_mass=0.0,

@@ -14,8 +14,7 @@ from moldable.exact.law import PoolLaw
 from moldable.exact.pool import formula, refuse_large, solved
 from moldable.exact.states import MOST_STATES
 from moldable.exact.theory import Theory
-from moldable.model.arrivals import Arrivals, Poisson
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import System, build_system, by_pool
@@ -64,25 +63,19 @@ class StationaryLaw:
 
 
 def stationary_law(
-    workload: Workload,
-    servers: int,
-    policy: Policy | None = None,
-    *,
-    method: str = "auto",
-    arrivals: Arrivals | None = None,
+    scenario: Scenario, policy: Policy | None = None, *, method: str = "auto"
 ) -> StationaryLaw:
     """Return the exact stationary law, or refuse.
 
     Args:
-        workload: the classes; sizes exponential or phase-type unless a formula covers any law.
-        servers: the size of the cluster.
+        scenario: the classes, the cluster and the arrivals, which must be Poisson; sizes
+            exponential or phase-type unless a formula covers any law.
         policy: who gets how many servers; greedy(p*) by default.
         method: "closed-form", "chain", or "auto": the former where it is known.
-        arrivals: the process of arrivals; only Poisson ones have exact answers.
     """
     if method not in METHODS:
         raise ChainError(f"method {method!r} is unknown; {nearest(method, METHODS)}")
-    return solve_system(build_system(workload, servers, policy, arrivals or Poisson()), method)
+    return solve_system(build_system(scenario, policy), method)
 
 
 def solve_system(system: System, method: str, most: int = MOST_STATES) -> StationaryLaw:
@@ -135,9 +128,7 @@ def _performance(law: StationaryLaw, reason: str) -> Performance:
         method="closed-form" if all(pool.formula for pool in law.pools) else "chain",
         reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in law.pools))}",
         warnings=(),
-        provenance=provenance(
-            system.workload, system.servers, system.policy_name, pools=list(system.pools)
-        ),
+        provenance=provenance(system.scenario, system.policy_name, pools=list(system.pools)),
         states=sum(pool.states for pool in law.pools),
         error_bound=max(pool.error_bound for pool in law.pools),
         neglected_mass=sum(pool.neglected_mass for pool in law.pools),

@@ -56,6 +56,9 @@ class Poisson(Arrivals):
         """Begin a realisation."""
         return _Gaps(rng.standard_exponential, scale / rate)
 
+    def __str__(self) -> str:
+        return "poisson"
+
 
 @final
 @dataclass(frozen=True)
@@ -83,6 +86,9 @@ class Renewal(Arrivals):
         """Begin a realisation in equilibrium."""
         first = self.first_gap(rng)
         return _Gaps(lambda count: self.gap.sample(rng, count), scale / rate, first)
+
+    def __str__(self) -> str:
+        return f"renewal:{self.gap}"
 
 
 @final
@@ -173,6 +179,11 @@ class MarkovModulated(Arrivals):
         levels, leaving = self.rates(rate) / scale, self.leaving() / scale
         return _Modulated(levels, leaving, rng, self.first_level(rng))
 
+    def __str__(self) -> str:
+        jumps = [rate for i, row in enumerate(self.switching) for rate in row[:i] + row[i + 1 :]]
+        parts = (",".join(f"{value!r}" for value in values) for values in (self.levels, jumps))
+        return f"mmpp:{':'.join(parts)}"
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -183,10 +194,12 @@ class ArrivalTimes(Arrivals):
         times: ascending; the first arrival begins the run, whatever its time.
         classes: the class of each arrival as its position in the workload; by default drawn from
             the classes' rates.
+        source: the file they came from.
     """
 
     times: Sequence[float] | Floats
     classes: Sequence[int] | Ints | None = None
+    source: str = ""
 
     def __post_init__(self) -> None:
         try:
@@ -221,6 +234,9 @@ class ArrivalTimes(Arrivals):
     def labels(self) -> Ints | None:
         """The given classes."""
         return None if self.classes is None else np.asarray(self.classes)
+
+    def __str__(self) -> str:
+        return self.source or f"{len(self.times)} arrival times"
 
 
 def _rows(matrix: object) -> list[object]:

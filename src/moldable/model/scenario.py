@@ -1,15 +1,17 @@
-"""Which jobs arrive at which cluster, and how? The one value that every question is asked of."""
+"""The scenario: which jobs arrive at which cluster, and how."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import Self, final
 
-from moldable.checks import check_type, whole
+from moldable.checks import check_type, positive, whole
 from moldable.errors import WorkloadError
 from moldable.model.arrivals import Arrivals, Poisson
+from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.speedup import SpeedUp
-from moldable.model.workload import Workload, checked_workload
+from moldable.model.workload import JobClass, Workload, checked_workload
 
 
 @final
@@ -31,8 +33,52 @@ class Scenario:
         checked_workload(self.workload)
         object.__setattr__(self, "servers", whole(self.servers, "servers", WorkloadError))
         check_type(self.arrivals, Arrivals, "arrivals", WorkloadError, "a process: Poisson()")
+        for job_class in self.workload.classes:
+            narrowest = int(job_class.speedup.widths[0])
+            if narrowest > self.servers:
+                raise WorkloadError(
+                    f"class {job_class.name!r}: its narrowest width is {narrowest}, but there are "
+                    f"{self.servers} servers; it could never run: add servers or leave the class "
+                    f"out"
+                )
 
     @classmethod
-    def single(cls, speedup: SpeedUp, load: float, servers: int) -> Self:
+    def single(
+        cls,
+        speedup: SpeedUp,
+        load: float,
+        servers: int,
+        *,
+        size: SizeLaw = EXPONENTIAL,
+        arrivals: Arrivals | None = None,
+    ) -> Self:
         """Return the paper's scenario: one class, unit mean size, arrival rate n x load."""
-        return cls(Workload.single(speedup, load, servers), servers)
+        n = whole(servers, "servers", WorkloadError)
+        jobs = JobClass("jobs", n * checked_load(load), speedup, size=size)
+        return cls(Workload((jobs,)), n, Poisson() if arrivals is None else arrivals)
+
+    @property
+    def load(self) -> float:
+        """Work arriving per unit of time and server: arrival rate x mean size / servers."""
+        return math.fsum(job_class.offered for job_class in self.workload.classes) / self.servers
+
+    def at_load(self, load: float) -> Self:
+        """Return the scenario with all arrival rates scaled to this load."""
+        own, wanted = self.load, checked_load(load)
+        classes = tuple(
+            replace(job_class, arrival_rate=job_class.arrival_rate * wanted / own)
+            for job_class in self.workload.classes
+        )
+        return replace(self, workload=replace(self.workload, classes=classes))
+
+
+def checked_scenario(scenario: Scenario) -> Scenario:
+    """Return a scenario, or refuse anything else."""
+    example = "Scenario(workload, servers) or Scenario.single(curve, load, servers)"
+    check_type(scenario, Scenario, "scenario", WorkloadError, example)
+    return scenario
+
+
+def checked_load(load: object) -> float:
+    """Return a load that can be computed with, or refuse."""
+    return positive(load, "load", WorkloadError, "it is arrival rate x mean size / servers")

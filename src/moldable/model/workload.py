@@ -1,16 +1,16 @@
 """Which jobs arrive, how often, and how do they scale?
 
-Rates are absolute: jobs per unit of time over the whole cluster. The number of servers is not part
-of a workload; it is chosen when a question is asked.
+Rates are absolute: jobs per unit of time over the whole cluster. A workload on a number of servers
+is a `Scenario`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Self, final
+from typing import Final, final
 
-from moldable.checks import check_type, listed, positive, whole
+from moldable.checks import check_type, listed, positive
 from moldable.errors import WorkloadError, nearest
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.speedup import SpeedUp
@@ -90,12 +90,6 @@ class Workload:
                 )
             seen.add(job_class.name)
 
-    @classmethod
-    def single(cls, speedup: SpeedUp, load: float, servers: int) -> Self:
-        """Return the paper's workload: one class, unit mean size, arrival rate n x load."""
-        servers = whole(servers, "servers", WorkloadError)
-        return cls((JobClass("jobs", servers * checked_load(load), speedup),))
-
     @property
     def arrival_rate(self) -> float:
         """Jobs of all classes per unit of time."""
@@ -104,10 +98,5 @@ class Workload:
 
 def checked_workload(workload: Workload) -> Workload:
     """Return a workload, or refuse what is none."""
-    check_type(workload, Workload, "workload", WorkloadError, "Workload.single(...)")
+    check_type(workload, Workload, "workload", WorkloadError, "Workload([JobClass(...)])")
     return workload
-
-
-def checked_load(load: object) -> float:
-    """Return a load that can be computed with, or refuse."""
-    return positive(load, "load", WorkloadError, "it is arrival rate x mean size / servers")

@@ -18,7 +18,7 @@ from typing import Any, final
 
 from moldable.checks import number
 from moldable.errors import ChainError, InfeasibleError
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 from moldable.optimal.optimal_control import TOLERANCE, OptimalControl, solve
 from moldable.optimal.pricing import SAME, SOLUTIONS, Pricing, mixture, same
 from moldable.optimal.problem import control_problem
@@ -76,32 +76,29 @@ class LeastTime:
         }
 
 
-def least_blocking(
-    workload: Workload, servers: int, *, tolerance: float = TOLERANCE
-) -> OptimalControl:
+def least_blocking(scenario: Scenario, *, tolerance: float = TOLERANCE) -> OptimalControl:
     """Return the policy that blocks the fewest jobs of all; its `lower_bound` is of blocking.
 
     Bounds are good to about 1e-14 beside 1, so that of blocking below about 1e-11 they certify
     less than was asked; `gap` says how much.
     """
-    return solve(control_problem(workload, servers), math.inf, tolerance, None)
+    return solve(control_problem(scenario), math.inf, tolerance, None)
 
 
 def least_time(
-    workload: Workload, servers: int, max_blocking: float, *, tolerance: float = TOLERANCE
+    scenario: Scenario, max_blocking: float, *, tolerance: float = TOLERANCE
 ) -> LeastTime:
     """Return the least mean execution time of accepted jobs with blocking at most `max_blocking`.
 
     Args:
-        workload: the classes.
-        servers: the size of the cluster.
+        scenario: the classes and the cluster.
         max_blocking: at most this share of jobs may be blocked, between 0 and 1.
         tolerance: largest relative distance from the least time.
     """
     allowed = number(max_blocking, "max_blocking", ChainError)
     if not 0.0 < allowed < 1.0:
         raise ChainError(f"max_blocking={allowed:g} must lie between 0 and 1, such as 0.01")
-    return _Search(Pricing(control_problem(workload, servers), tolerance), allowed).run()
+    return _Search(Pricing(control_problem(scenario), tolerance), allowed).run()
 
 
 @final

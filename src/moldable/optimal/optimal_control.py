@@ -16,7 +16,7 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.checks import number
 from moldable.errors import ChainError, nearest
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 from moldable.optimal.policy_iteration import Decisions, best_policy
 from moldable.optimal.policy_law import class_figures, commonest_widths, policy_law
 from moldable.optimal.problem import ControlProblem, Jobs, control_problem
@@ -124,8 +124,7 @@ class OptimalControl:
 
 
 def optimal_control(
-    workload: Workload,
-    servers: int,
+    scenario: Scenario,
     price: float,
     *,
     tolerance: float = TOLERANCE,
@@ -134,17 +133,20 @@ def optimal_control(
     """Return the best of all width policies on a shared pool, with exponential sizes.
 
     Args:
-        workload: the classes; their weights are not used.
-        servers: the size of the cluster.
+        scenario: the cluster and the classes; their weights are not used.
         price: of a blocked job, in mean sizes of the workload's jobs.
         tolerance: largest relative distance between the bounds of the optimal cost.
         start: the optimum at another price on the same system, whose values are a good start.
     """
     charge = checked_price(price)
     if start is None:
-        return solve(control_problem(workload, servers), charge, tolerance, None)
-    problem = _same_system(start.problem, workload, servers)
-    return solve(problem, charge, tolerance, start.values)
+        return solve(control_problem(scenario), charge, tolerance, None)
+    if start.problem.scenario != scenario:
+        raise ChainError(
+            f"start is the optimum of another scenario (of {start.problem.servers} servers); pass "
+            f"one of this scenario, or none"
+        )
+    return solve(start.problem, charge, tolerance, start.values)
 
 
 def checked_price(price: float) -> float:
@@ -199,14 +201,5 @@ def solve(
         law=law,
         values=best.values,
         problem=problem,
-        provenance=provenance(problem.workload, problem.servers, "optimal", tolerance=tolerance),
+        provenance=provenance(problem.scenario, "optimal", tolerance=tolerance),
     )
-
-
-def _same_system(problem: ControlProblem, workload: Workload, servers: int) -> ControlProblem:
-    if problem.workload != workload or problem.servers != servers:
-        raise ChainError(
-            f"start is the optimum of another system (of {problem.servers} servers); pass one of "
-            f"this workload on {servers} servers, or none"
-        )
-    return problem

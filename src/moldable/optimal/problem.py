@@ -16,8 +16,10 @@ from moldable.arrays import Floats, Ints, Whole
 from moldable.checks import whole
 from moldable.errors import ChainError
 from moldable.exact.states import MOST_STATES, count_states, state_table
+from moldable.model.arrivals import Poisson
+from moldable.model.scenario import Scenario, checked_scenario
 from moldable.model.sizes import Exponential
-from moldable.model.workload import Workload, checked_workload
+from moldable.model.workload import Workload
 
 Jobs = Mapping[str, Mapping[int, int]]
 """Running jobs: by class, then by width."""
@@ -31,8 +33,7 @@ class ControlProblem:
     """All states of a workload on a shared pool, in lines along the numbers of the narrowest kind.
 
     Attributes:
-        workload: the classes.
-        servers: of the pool.
+        scenario: the classes and the size of the pool.
         widths: of each kind, ascending.
         owner: the class of each kind.
         times: the mean execution time of each kind.
@@ -43,8 +44,7 @@ class ControlProblem:
         room: length of that line; 0 if such a job does not fit.
     """
 
-    workload: Workload
-    servers: int
+    scenario: Scenario
     widths: Ints
     owner: Ints
     times: Floats
@@ -53,6 +53,16 @@ class ControlProblem:
     before: Ints
     after: Ints
     room: Ints
+
+    @property
+    def workload(self) -> Workload:
+        """The classes."""
+        return self.scenario.workload
+
+    @property
+    def servers(self) -> int:
+        """The size of the pool."""
+        return self.scenario.servers
 
     @property
     def states(self) -> int:
@@ -123,10 +133,10 @@ class ControlProblem:
         return int(self.start[line] + counts[0, 0])
 
 
-def control_problem(workload: Workload, servers: int) -> ControlProblem:
+def control_problem(scenario: Scenario) -> ControlProblem:
     """List the states, or refuse what has too many or is no chain of counts."""
-    servers = whole(servers, "servers", ChainError)
-    _refuse_unsuited(workload, servers)
+    _refuse_unsuited(checked_scenario(scenario))
+    workload, servers = scenario.workload, scenario.servers
     kinds = sorted(
         (int(width), j, job_class.mean_size / float(speedup))
         for j, job_class in enumerate(workload.classes)
@@ -136,8 +146,7 @@ def control_problem(workload: Workload, servers: int) -> ControlProblem:
     widths = np.array([width for width, _, _ in kinds], dtype=np.int64)
     _refuse_too_many(widths, servers)
     return ControlProblem(
-        workload,
-        servers,
+        scenario,
         widths,
         np.array([j for _, j, _ in kinds], dtype=np.int64),
         np.array([time for _, _, time in kinds]),
@@ -145,8 +154,14 @@ def control_problem(workload: Workload, servers: int) -> ControlProblem:
     )
 
 
-def _refuse_unsuited(workload: Workload, servers: int) -> None:
-    if checked_workload(workload).sharing != "pool" and len(workload.classes) > 1:
+def _refuse_unsuited(scenario: Scenario) -> None:
+    workload = scenario.workload
+    if not isinstance(scenario.arrivals, Poisson):
+        raise ChainError(
+            "the optimum over all policies is found for Poisson arrivals only: ask for it with "
+            "arrivals=Poisson(), and simulate with these"
+        )
+    if workload.sharing != "pool" and len(workload.classes) > 1:
         raise ChainError(
             "these classes own their servers, so that each is a system of its own: ask for the "
             "optimum of one class on its servers at a time, or let them share (sharing='pool')"
@@ -157,12 +172,6 @@ def _refuse_unsuited(workload: Workload, servers: int) -> None:
                 f"class {job_class.name!r} has sizes that are {job_class.size}; the optimum over "
                 f"all policies is found for exponential sizes only, where running times so far do "
                 f"not matter: ask for it with exponential sizes, and simulate with these"
-            )
-        narrowest = int(job_class.speedup.widths[0])
-        if narrowest > servers:
-            raise ChainError(
-                f"class {job_class.name!r}: its narrowest width is {narrowest}, but there are "
-                f"{servers} servers; it could never run: add servers or leave the class out"
             )
 
 

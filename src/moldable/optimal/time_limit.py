@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import final
 
 from moldable.errors import InfeasibleError
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 from moldable.optimal.optimal_control import TOLERANCE, OptimalControl
 from moldable.optimal.pricing import SOLUTIONS, Pricing, mixture, same
 from moldable.optimal.problem import control_problem
@@ -40,23 +40,22 @@ class LeastBlocking:
 
 
 def least_blocking_within(
-    workload: Workload, servers: int, max_time: float, *, tolerance: float = TOLERANCE
+    scenario: Scenario, max_time: float, *, tolerance: float = TOLERANCE
 ) -> LeastBlocking:
     """Return the least blocking of all policies whose mean execution time is at most `max_time`.
 
     Args:
-        workload: the classes.
-        servers: the size of the cluster.
+        scenario: the classes and the cluster.
         max_time: of accepted jobs, in units of time.
         tolerance: relative distance from the least blocking at which to stop. Of blocking below
             about 1e-11 bounds certify less; `gap` says how much.
     """
-    pricing = Pricing(control_problem(workload, servers), tolerance)
+    pricing = Pricing(control_problem(scenario), tolerance)
     fast = pricing.fastest()
     if _spare(fast, max_time) < 0.0:
         raise InfeasibleError(
-            f"a mean execution time of {max_time:g} cannot be reached on {servers} servers: the "
-            f"least of any policy is {fast.mean_execution_time:.6g}; allow that much"
+            f"a mean execution time of {max_time:g} cannot be reached on {scenario.servers} "
+            f"servers: the least of any policy is {fast.mean_execution_time:.6g}; allow that much"
         )
     safe = pricing.solved(math.inf)
     if _spare(safe, max_time) >= 0.0:

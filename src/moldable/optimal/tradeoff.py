@@ -17,7 +17,7 @@ import numpy as np
 
 from moldable.arrays import Floats
 from moldable.errors import ChainError
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 from moldable.optimal.optimal_control import TOLERANCE, OptimalControl, checked_price, solve
 from moldable.optimal.problem import ControlProblem, control_problem
 from moldable.simulation.simulate import check_seed_and_threads
@@ -95,8 +95,7 @@ class TradeoffCurve:
 
 
 def tradeoff(
-    workload: Workload,
-    servers: int,
+    scenario: Scenario,
     prices: Iterable[float] = PRICES,
     *,
     tolerance: float = TOLERANCE,
@@ -105,15 +104,14 @@ def tradeoff(
     """Return the best policy at every price.
 
     Args:
-        workload: the classes.
-        servers: the size of the cluster.
+        scenario: the classes and the cluster.
         prices: of a blocked job, in mean sizes.
         tolerance: largest relative distance between the bounds of each optimal cost.
         threads: all cores by default; they do not change the results.
     """
     ascending = checked_prices(prices)
     check_seed_and_threads(None, threads)
-    problem = control_problem(workload, servers)
+    problem = control_problem(scenario)
     rows = [ascending[k : k + IN_A_ROW] for k in range(0, len(ascending), IN_A_ROW)]
 
     stopped = Event()

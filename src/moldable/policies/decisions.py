@@ -9,7 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.model.workload import JobClass, Workload
+from moldable.model.scenario import Scenario
+from moldable.model.workload import JobClass
 from moldable.policies.policy_table import Policy
 
 Shares = Mapping[int, float]
@@ -58,16 +59,14 @@ class Decisions:
         return {"class": self.job_class, "rows": [row.to_dict() for row in self.rows]}
 
 
-def decisions(
-    workload: Workload, servers: int, policies: Mapping[str, Policy]
-) -> tuple[Decisions, ...]:
+def decisions(scenario: Scenario, policies: Mapping[str, Policy]) -> tuple[Decisions, ...]:
     """Lay policies side by side for every class of a workload that shares one pool.
 
     Args:
-        workload: the classes.
-        servers: the size of the pool.
+        scenario: the classes and the size of the pool.
         policies: by the names that the rows call them.
     """
+    workload, servers = scenario.workload, scenario.servers
     pools = (servers,) * len(workload.classes)
     tables = {name: policy.tabulate(workload, pools).rows for name, policy in policies.items()}
     return tuple(

@@ -7,13 +7,14 @@ Concave Speed-Up", section 4.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
-from moldable.allocation.reservation import reserve
-from moldable.checks import number, whole
+from moldable.allocation.reservation import Reservation, reserve
+from moldable.checks import positive
 from moldable.errors import PolicyError
-from moldable.model.workload import JobClass, Workload, checked_workload
+from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.workload import JobClass, Workload
 from moldable.policies.class_entries import (
     classes_of,
     entry_of,
@@ -83,34 +84,24 @@ class Greedy(Policy):
         return "greedy"
 
 
-def greedy_p(workload: Workload, servers: int, design_load: float | None = None) -> GreedyP:
-    """Return greedy(p*): the shares of the optimum, by default at the workload's own load.
+def greedy_p(scenario: Scenario, design_load: float | None = None) -> GreedyP:
+    """Return greedy(p*): the shares of the optimum, by default at the scenario's own load.
 
     Args:
-        workload: the classes.
-        servers: the size of the cluster.
+        scenario: the classes and the cluster.
         design_load: compute the shares for this load instead; above the true load it leaves
             headroom, trading execution time for blocking.
     """
-    label = "greedy(p*)"
-    servers = whole(servers, "servers", PolicyError)
-    if design_load is not None:
-        design_load = number(design_load, "design load", PolicyError)
-        classes = checked_workload(workload).classes
-        load = sum(job_class.offered for job_class in classes) / servers
-        if not design_load > 0.0:
-            raise PolicyError(f"design load {design_load} must be above 0")
-        workload = replace(
-            workload,
-            classes=tuple(
-                replace(job_class, arrival_rate=job_class.arrival_rate * design_load / load)
-                for job_class in workload.classes
-            ),
-        )
-        label = f"greedy(p*) for load {design_load:g}"
-    division = reserve(workload, servers)
-    shares = {
+    if design_load is None:
+        return GreedyP(shares_of(reserve(scenario)), "greedy(p*)")
+    design_load = positive(design_load, "design load", PolicyError)
+    division = reserve(checked_scenario(scenario).at_load(design_load))
+    return GreedyP(shares_of(division), f"greedy(p*) for load {design_load:g}")
+
+
+def shares_of(division: Reservation) -> dict[str, dict[int, float]]:
+    """Return the share of each class's jobs that a division gives each width."""
+    return {
         part.name: dict(zip(part.support, part.mix.shares, strict=True))
         for part in division.classes
     }
-    return GreedyP(shares, label)

@@ -12,9 +12,8 @@ from typing import Self, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.checks import check_type
 from moldable.errors import PolicyError
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import Scenario, checked_scenario
 from moldable.policies.thresholds import Choice, Thresholds
 
 
@@ -46,8 +45,7 @@ class Kinds:
     @classmethod
     def of(cls, scenario: Scenario) -> Self:
         """List the kinds, or refuse classes that cannot share one pool."""
-        check_type(scenario, Scenario, "scenario", PolicyError, "Scenario(workload, servers)")
-        workload, servers = scenario.workload, scenario.servers
+        workload, servers = checked_scenario(scenario).workload, scenario.servers
         if workload.sharing != "pool" and len(workload.classes) > 1:
             raise PolicyError(
                 f"these {len(workload.classes)} classes own their servers, but the value policy is "
@@ -56,11 +54,6 @@ class Kinds:
         rows: list[tuple[int, float, float, int]] = []
         for j, job_class in enumerate(workload.classes):
             curve = job_class.speedup
-            if curve.widths[0] > servers:
-                raise PolicyError(
-                    f"class {job_class.name!r}: its narrowest width is {curve.widths[0]}, but "
-                    f"there are {servers} servers; add servers or leave the class out"
-                )
             fastest = 0.0
             for width, speedup in zip(curve.widths.tolist(), curve.speedups.tolist(), strict=True):
                 if width <= servers and speedup > fastest:

@@ -16,8 +16,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.model.arrivals import Poisson
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.simulation.chain_run import initial_slots
 from moldable.simulation.estimates import around
@@ -153,30 +152,29 @@ class Descent:
 
 
 def rare_blocking(
-    workload: Workload, servers: int, policy: Policy, *, seed: int, threads: int | None = None
+    scenario: Scenario, policy: Policy, *, seed: int, threads: int | None = None
 ) -> float | None:
     """Return the blocking of a policy, however rare, to about a tenth of itself.
 
     It is 0 if no descent came down, and None if sizes have no phases.
 
     Args:
-        workload: the classes, sharing one pool.
-        servers: the size of the cluster.
+        scenario: the cluster and the classes, sharing one pool.
         policy: what grants widths.
         seed: of all random numbers.
         threads: all cores by default; they do not change the result.
     """
-    system = build_system(workload, servers, policy, Poisson())
+    system = build_system(scenario, policy)
     model = chain_model(system)
     return None if model is None else Descent(system, model, seed, threads).blocking()
 
 
 def rare_blocking_interval(
-    workload: Workload, servers: int, policy: Policy, *, seed: int, threads: int | None = None
+    scenario: Scenario, policy: Policy, *, seed: int, threads: int | None = None
 ) -> Estimate | None:
     """Return the same from several independent descents, with its interval."""
     found = [
-        rare_blocking(workload, servers, policy, seed=child_seed(seed, DESCENT, k), threads=threads)
+        rare_blocking(scenario, policy, seed=child_seed(seed, DESCENT, k), threads=threads)
         for k in range(DESCENTS)
     ]
     values = np.array([value for value in found if value is not None])

@@ -89,7 +89,9 @@ def share_interval(events: Floats, trials: Floats, cluster: float) -> tuple[floa
     is the Clopper-Pearson interval of the effective number of events, as in E. L. Korn and B. I.
     Graubard, "Confidence intervals for proportions with small expected number of positive counts
     estimated from survey data", Survey Methodology 24, 1998: events come in clusters, so the
-    effective number is what would give independent trials the same relative error.
+    effective number is what would give independent trials the same relative error. The upper limit
+    takes fewer of them than the lower one: where clusters were missed by chance, the share and its
+    spread are both too small, but a share that is too large comes with a large spread.
 
     Args:
         events: in each replication.
@@ -110,34 +112,34 @@ def share_interval(events: Floats, trials: Floats, cluster: float) -> tuple[floa
     if seen == events.size:
         low, high = ratio(events, trials).interval or (0.0, 1.0)
         return max(low, 0.0), min(high, 1.0)
-    found = max(
-        _effective(events, trials, int(used), int(seen)),
-        float(events.sum()) / (2.0 * cluster - 1.0),
-    )
-    return _clopper_pearson(found, found / share)
+    most = _effective(events, trials)
+    fewest = _allowing_for_missed_clusters(most, float(events.sum()), int(used), int(seen))
+    least = float(events.sum()) / (2.0 * cluster - 1.0)
+    most, fewest = max(most, least), max(fewest, least)
+    return _clopper_pearson(most, most / share)[0], _clopper_pearson(fewest, fewest / share)[1]
 
 
-def _effective(events: Floats, trials: Floats, used: int, seen: int) -> float:
-    """Return the number of independent events that would be as informative.
+def _effective(events: Floats, trials: Floats) -> float:
+    """Return the number of independent events that would have the same relative error."""
+    count, share = events.size, float(events.sum() / trials.sum())
+    errors = errors_of(events, trials)
+    variance = float(errors @ errors) / (count * (count - 1))
+    return min(float(events.sum()), share**2 * (1.0 - share) / max(variance, TINY))
+
+
+def _allowing_for_missed_clusters(effective: float, total: float, used: int, seen: int) -> float:
+    """Lower an effective number of events that comes from few clusters.
 
     There are no more of them than clusters. Replications without any event tell the mean number of
     clusters in each, if it is Poisson; events per cluster are taken to be geometric, whose variance
     makes a cluster count for less than one event. That variance is known from few clusters only:
     the ratio of Student's and normal quantiles, squared, allows for it.
     """
-    count, total = events.size, float(events.sum())
-    share = total / float(trials.sum())
-    errors = errors_of(events, trials)
-    variance = float(errors @ errors) / (count * (count - 1))
     clusters = -used * math.log1p(-seen / used) if seen < used else math.inf
     per_cluster = max(total / clusters, 1.0)
-    effective = min(
-        total,
-        share**2 * (1.0 - share) / max(variance, TINY),
-        clusters / (2.0 - 1.0 / per_cluster),
-    )
     freedom = max(1.0, min(used - 1.0, 2.0 * clusters))
-    return effective * (student(math.inf) / student(freedom)) ** 2
+    allowed = (student(math.inf) / student(freedom)) ** 2
+    return min(effective, clusters / (2.0 - 1.0 / per_cluster)) * allowed
 
 
 def _clopper_pearson(events: float, trials: float) -> tuple[float, float]:

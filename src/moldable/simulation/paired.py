@@ -14,9 +14,6 @@ from typing import Self, final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.model.arrivals import Arrivals, Poisson
-from moldable.model.workload import Workload
-from moldable.policies.policy_table import Policy
 from moldable.simulation import estimates
 from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.replications import Finished, count_workers, cut, run_replications
@@ -31,7 +28,7 @@ from moldable.simulation.simulate import (
     warmup_of,
 )
 from moldable.simulation.summary import performance
-from moldable.system.loss_system import build_system
+from moldable.system.loss_system import System
 from moldable.system.performance import Estimate, Performance
 
 KERNEL = "bucket-ring"
@@ -93,35 +90,29 @@ def difference(one: Sample, other: Sample) -> Estimate:
 
 
 def simulate_together(
-    workload: Workload,
-    servers: int,
-    policies: Mapping[str, tuple[Policy | None, str]],
+    systems: Mapping[str, tuple[System, str]],
     *,
     precision: float,
     seed: int | None,
     threads: int | None,
     progress: Progress | None,
-    arrivals: Arrivals | None,
 ) -> dict[str, Paired]:
     """Simulate policies on common random numbers until all of them are precise enough.
 
     Args:
-        workload: the classes.
-        servers: the size of the cluster.
-        policies: by name, each with the reason for simulating it.
+        systems: one scenario under each policy, by name, with the reason for simulating it.
         precision: of every policy's own figures.
         seed: of the random numbers; a fresh one if not given.
         threads: how many; all cores by default.
         progress: called with (finished, planned) replications.
-        arrivals: the process of arrivals; Poisson by default.
     """
-    if not policies:
+    if not systems:
         return {}
     check_seed_and_threads(seed, threads)
     seed = fresh_seed() if seed is None else int(seed)
     plans = {
         name: Plan(
-            build_system(workload, servers, policy, arrivals or Poisson()),
+            system,
             "equilibrium",
             0.0,
             ROUND_JOBS,
@@ -131,15 +122,13 @@ def simulate_together(
             stream=MAIN,
             common=True,
         )
-        for name, (policy, _) in policies.items()
+        for name, (system, _) in systems.items()
     }
     runs = _rounds(plans, precision, threads, progress)
     converged = until_enough(list(runs.values()), STEP)
     if len({run.gathered and run.gathered.replications for run in runs.values()}) > 1:
         raise KeyboardInterrupt  # only whole rounds can be compared
-    return {
-        name: _paired(run, policies[name][1], converged=converged) for name, run in runs.items()
-    }
+    return {name: _paired(run, systems[name][1], converged=converged) for name, run in runs.items()}
 
 
 def _rounds(

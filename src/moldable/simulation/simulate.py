@@ -10,15 +10,16 @@ import numbers
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, final
 
 import numpy as np
 
 from moldable.checks import LARGEST, MOST_SERVERS, number
 from moldable.errors import SimulationError
-from moldable.model.arrivals import Arrivals, ArrivalTimes, Poisson
-from moldable.model.workload import Workload, checked_workload
+from moldable.model.arrivals import ArrivalTimes
+from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.simulation import estimates
 from moldable.simulation.feed import BLOCK
@@ -53,9 +54,43 @@ LOG: Final = logging.getLogger("moldable")
 Progress = Callable[[float, int], None]
 
 
+@final
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How long and how to simulate; the arguments of `simulate`."""
+
+    jobs: int | None = None
+    replications: int = 64
+    warmup: float | None = None
+    start: Start = "equilibrium"
+    estimator: str = "assigned"
+    precision: float | None = None
+    max_jobs: int = MOST_JOBS
+    seed: int | None = None
+    threads: int | None = None
+    executor: Executor | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("jobs", "replications", "max_jobs"):
+            value = getattr(self, name)
+            most = MOST_REPLICATIONS if name == "replications" else MOST_SERVERS
+            if value is not None and not (_is_whole(value) and 1 <= value <= most):
+                raise SimulationError(f"{name}={value} must be a whole number from 1 to {most:g}")
+        check_seed_and_threads(self.seed, self.threads)
+        warmup, precision = self.warmup, self.precision
+        if warmup is not None and not 0.0 <= number(warmup, "warmup", SimulationError) <= LARGEST:
+            raise SimulationError(
+                f"warmup={warmup} must be between 0 and {LARGEST:g}, in mean sizes"
+            )
+        if precision is not None and not 0.0 < number(precision, "precision", SimulationError) < 1:
+            raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
+        _refuse_bad_start(self.start)
+        estimates.check_estimator(self.estimator)
+
+
 def simulate(
-    workload: Workload,
-    servers: int,
+    scenario: Scenario,
     policy: Policy | None = None,
     *,
     jobs: int | None = None,
@@ -69,16 +104,13 @@ def simulate(
     threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    arrivals: Arrivals | None = None,
-    reason: str = "asked for",
 ) -> Performance:
-    """Simulate a workload on a cluster.
+    """Simulate a scenario under a policy.
 
     The same seed gives the same numbers, whatever the threads, the executor or the machine.
 
     Args:
-        workload: the classes.
-        servers: the size of the cluster.
+        scenario: the classes, the cluster and the arrivals.
         policy: who gets how many servers; greedy(p*) by default.
         jobs: arrivals to count in each replication, by default a million (half of it with a
             precision). The chain kernel counts a fixed time in which so many are expected.
@@ -97,46 +129,53 @@ def simulate(
         threads: how many; all cores by default.
         executor: any `concurrent.futures.Executor` to run chunks of replications on instead.
         progress: called with (finished, planned) replications.
-        arrivals: the process of arrivals; Poisson by default.
-        reason: why a simulation was chosen, for the result to tell.
     """
-    _refuse_bad_numbers(
+    options = RunOptions(
         jobs=jobs,
         replications=replications,
         warmup=warmup,
+        start=start,
+        estimator=estimator,
         precision=precision,
         max_jobs=max_jobs,
-        threads=threads,
         seed=seed,
+        threads=threads,
+        executor=executor,
+        progress=progress,
     )
-    _refuse_bad_start(start)
-    if not isinstance(arrivals, Arrivals | None):
-        raise SimulationError(
-            f"arrivals={arrivals!r:.80} is not a process of arrivals; give one such as "
-            f"Renewal(Lognormal(2.0)), or None for Poisson arrivals"
-        )
-    estimates.check_estimator(estimator)
-    _refuse_hopeless(workload, estimator, precision)
-    system = build_system(workload, servers, policy, arrivals or Poisson())
+    return simulate_system(build_system(scenario, policy), options, "asked for")
+
+
+def simulate_system(system: System, options: RunOptions, reason: str) -> Performance:
+    """Simulate a system; `reason` says in the result why it was simulated."""
+    precision, estimator = options.precision, options.estimator
+    _refuse_hopeless(system, estimator, precision)
     _refuse_bad_labels(system)
-    initial_counts(system, start, np.random.default_rng(0))  # refuse a bad start before any work
-    first_round = replications if precision is None else max(replications, STEP)
+    # Refuse a bad start before any work.
+    initial_counts(system, options.start, np.random.default_rng(0))
+    first_round = options.replications if precision is None else max(options.replications, STEP)
     kernel = choose_kernel(system, estimator, first_round)
-    seed = fresh_seed() if seed is None else int(seed)
-    each = jobs or (1_000_000 if precision is None else max(1, min(ROUND_JOBS, max_jobs // STEP)))
-    plan = Plan(system, start, 0.0, int(each), 1, estimator == "completed_only", seed, MAIN)
-    workers = count_workers(threads, executor)
+    seed = fresh_seed() if options.seed is None else int(options.seed)
+    short = max(1, min(ROUND_JOBS, options.max_jobs // STEP))
+    each = int(options.jobs or (1_000_000 if precision is None else short))
+    plan = Plan(system, options.start, 0.0, each, 1, estimator == "completed_only", seed, MAIN)
+    workers = count_workers(options.threads, options.executor)
     compile_kernel(plan, kernel, cut(range(first_round), kernel, workers)[0])
-    left_out, notes = warmup_of(plan, kernel, warmup)
+    left_out, notes = warmup_of(plan, kernel, options.warmup)
     plan = dataclasses.replace(plan, warmup=left_out)
 
     def run(chunk: range) -> Finished:
         return run_replications(
-            plan, kernel, chunk, workers=workers, executor=executor, progress=progress
+            plan,
+            kernel,
+            chunk,
+            workers=workers,
+            executor=options.executor,
+            progress=options.progress,
         )
 
-    rounds = Rounds(plan, kernel, estimator, precision, max_jobs, run, notes=notes)
-    converged = until_enough([rounds], replications)
+    rounds = Rounds(plan, kernel, estimator, precision, options.max_jobs, run, notes=notes)
+    converged = until_enough([rounds], options.replications)
     return performance(rounds, reason, converged=converged)
 
 
@@ -198,8 +237,8 @@ def _refuse_endless(plan: Plan, arrivals: float, mend: str) -> None:
         )
 
 
-def _refuse_hopeless(workload: Workload, estimator: str, precision: float | None) -> None:
-    classes = checked_workload(workload).classes
+def _refuse_hopeless(system: System, estimator: str, precision: float | None) -> None:
+    classes = system.workload.classes
     heavy = any(math.isinf(job_class.size.variance) for job_class in classes)
     if precision is not None and estimator != "assigned" and heavy:
         raise SimulationError(
@@ -249,27 +288,3 @@ def check_seed_and_threads(seed: int | None, threads: int | None) -> None:
         raise SimulationError(f"seed={seed} must be a whole number from 0")
     if threads is not None and not (_is_whole(threads) and threads >= 1):
         raise SimulationError(f"threads={threads} must be a whole number from 1")
-
-
-def _refuse_bad_numbers(
-    *,
-    jobs: int | None,
-    replications: int,
-    warmup: float | None,
-    precision: float | None,
-    max_jobs: int,
-    threads: int | None,
-    seed: int | None,
-) -> None:
-    for name, value in (("jobs", jobs), ("replications", replications), ("max_jobs", max_jobs)):
-        most = MOST_REPLICATIONS if name == "replications" else MOST_SERVERS
-        if value is not None and not (_is_whole(value) and 1 <= value <= most):
-            raise SimulationError(f"{name}={value} must be a whole number from 1 to {most:g}")
-    check_seed_and_threads(seed, threads)
-    for name, real in (("warmup", warmup), ("precision", precision)):
-        if real is not None:
-            number(real, name, SimulationError)
-    if warmup is not None and not 0.0 <= warmup <= LARGEST:
-        raise SimulationError(f"warmup={warmup} must be between 0 and {LARGEST:g}, in mean sizes")
-    if precision is not None and not 0.0 < precision < 1.0:
-        raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")

@@ -52,8 +52,7 @@ def performance(rounds: Rounds, reason: str, *, converged: bool) -> Performance:
         converged=converged,
         warnings=(*rounds.notes, *_warnings(plan, tallies, estimator)),
         provenance=provenance(
-            system.workload,
-            system.servers,
+            system.scenario,
             system.policy_name,
             pools=list(system.pools),
             jobs=plan.jobs,

@@ -15,11 +15,11 @@ import numpy as np
 
 from moldable.allocation.whole_servers import reserve_whole
 from moldable.arrays import Floats, Ints
-from moldable.checks import check_type, whole
 from moldable.errors import SimulationError
 from moldable.model.arrivals import Arrivals, Poisson
-from moldable.model.workload import Workload, checked_workload
-from moldable.policies.greedy import GreedyP, greedy_p
+from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.workload import Workload
+from moldable.policies.greedy import GreedyP, greedy_p, shares_of
 from moldable.policies.policy_table import Policy, PolicyTable, refuse_large_table
 
 MOST_SERVERS: Final = 20_000_000
@@ -28,13 +28,11 @@ MOST_SERVERS: Final = 20_000_000
 @final
 @dataclass(frozen=True, eq=False)
 class System:
-    """A workload on a cluster under a policy, as arrays.
+    """A scenario under a policy, as arrays.
 
     Attributes:
-        workload: the classes.
-        servers: the size of the cluster.
+        scenario: the classes, the cluster and the arrivals.
         policy_name: what reports call the policy.
-        arrivals: the process of arrivals.
         pools: servers that each class may use; with `shared`, the same servers.
         shared: whether all classes use one pool.
         kind_class: the class of each kind.
@@ -44,16 +42,29 @@ class System:
             missing to 1 is blocked.
     """
 
-    workload: Workload
-    servers: int
+    scenario: Scenario
     policy_name: str
-    arrivals: Arrivals
     pools: tuple[int, ...]
     shared: bool
     kind_class: Ints
     kind_width: Ints
     kind_scale: Floats
     wishes: tuple[Floats, ...]
+
+    @property
+    def workload(self) -> Workload:
+        """The classes."""
+        return self.scenario.workload
+
+    @property
+    def servers(self) -> int:
+        """The size of the cluster."""
+        return self.scenario.servers
+
+    @property
+    def arrivals(self) -> Arrivals:
+        """The process of arrivals."""
+        return self.scenario.arrivals
 
     @property
     def poisson(self) -> bool:
@@ -67,25 +78,18 @@ def mean_size(system: System) -> float:
     return offered / system.workload.arrival_rate
 
 
-def build_system(
-    workload: Workload, servers: int, policy: Policy | None, arrivals: Arrivals
-) -> System:
+def build_system(scenario: Scenario, policy: Policy | None) -> System:
     """Tabulate the policy and keep the kinds that can occur."""
-    servers = whole(servers, "servers", SimulationError)
-    _refuse_impossible(checked_workload(workload), servers, policy)
-    check_type(arrivals, Arrivals, "arrivals", SimulationError, "a process such as Poisson()")
+    _refuse_impossible(checked_scenario(scenario), policy)
+    workload = scenario.workload
     shared = workload.sharing == "pool"
-    pools, policy = _pools_and_policy(workload, servers, policy)
+    pools, policy = _pools_and_policy(scenario, policy)
     table = policy.tabulate(workload, pools)
     kept = _occurring(table, pools, shared=shared)
     _refuse_never_granted(workload, policy, pools, kept)
-    classes, widths, scales = [], [], []
-    for j, job_class in enumerate(workload.classes):
-        for k in kept[j]:
-            classes.append(j)
-            widths.append(int(job_class.speedup.widths[k]))
-            scales.append(job_class.mean_size / float(job_class.speedup.speedups[k]))
-    kind_class = np.array(classes, dtype=np.int64)
+    kinds = [(j, int(k)) for j, positions in enumerate(kept) for k in positions]
+    curves = [job_class.speedup for job_class in workload.classes]
+    kind_class = np.array([j for j, _ in kinds], dtype=np.int64)
     refuse_large_table(policy.name, sum(map(len, table.rows)), kind_class.size)
     wishes = []
     for j, rows in enumerate(table.rows):
@@ -93,32 +97,23 @@ def build_system(
         spread[:, kind_class == j] = rows[:, kept[j]]
         wishes.append(spread)
     return System(
-        workload,
-        servers,
+        scenario,
         policy.name,
-        arrivals,
         pools,
         shared,
         kind_class,
-        np.array(widths, dtype=np.int64),
-        np.array(scales),
+        np.array([curves[j].widths[k] for j, k in kinds], dtype=np.int64),
+        np.array([workload.classes[j].mean_size / curves[j].speedups[k] for j, k in kinds]),
         tuple(wishes),
     )
 
 
-def _refuse_impossible(workload: Workload, servers: int, policy: Policy | None) -> None:
-    if servers > MOST_SERVERS:
+def _refuse_impossible(scenario: Scenario, policy: Policy | None) -> None:
+    if scenario.servers > MOST_SERVERS:
         raise SimulationError(
-            f"servers={servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
-            f"limits of large clusters are what moldable optimum gives"
+            f"servers={scenario.servers} is beyond the {MOST_SERVERS:,} that can be held in "
+            f"memory; the limits of large clusters are what moldable optimum gives"
         )
-    for job_class in workload.classes:
-        if job_class.speedup.widths[0] > servers:
-            raise SimulationError(
-                f"class {job_class.name!r}: its narrowest width is {job_class.speedup.widths[0]}, "
-                f"but there are {servers} servers; it could never run: add servers or "
-                f"leave the class out"
-            )
     if policy is not None and not isinstance(policy, Policy):
         raise SimulationError(
             f"policy={policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)"
@@ -141,21 +136,13 @@ def _refuse_never_granted(
             )
 
 
-def _pools_and_policy(
-    workload: Workload, servers: int, policy: Policy | None
-) -> tuple[tuple[int, ...], Policy]:
-    if workload.sharing == "pool":
-        pools = (servers,) * len(workload.classes)
-        return pools, policy if policy is not None else greedy_p(workload, servers)
-    division = reserve_whole(workload, servers)
+def _pools_and_policy(scenario: Scenario, policy: Policy | None) -> tuple[tuple[int, ...], Policy]:
+    if scenario.workload.sharing == "pool":
+        pools = (scenario.servers,) * len(scenario.workload.classes)
+        return pools, policy if policy is not None else greedy_p(scenario)
+    division = reserve_whole(scenario)
     pools = tuple(int(part.servers) for part in division.classes)
-    if policy is None:
-        shares = {
-            part.name: dict(zip(part.support, part.mix.shares, strict=True))
-            for part in division.classes
-        }
-        policy = GreedyP(shares, "greedy(p*)")
-    return pools, policy
+    return pools, policy if policy is not None else GreedyP(shares_of(division), "greedy(p*)")
 
 
 def _occurring(table: PolicyTable, pools: tuple[int, ...], *, shared: bool) -> list[Ints]:
@@ -194,8 +181,9 @@ def _alone(system: System, j: int) -> System:
     kinds = system.kind_class == j
     return dataclasses.replace(
         system,
-        workload=Workload((system.workload.classes[j],)),
-        servers=system.pools[j],
+        scenario=Scenario(
+            Workload((system.workload.classes[j],)), system.pools[j], system.arrivals
+        ),
         pools=(system.pools[j],),
         shared=True,
         kind_class=np.zeros(int(kinds.sum()), dtype=np.int64),

@@ -8,13 +8,13 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from moldable.model.workload import Workload
+from moldable.model.scenario import Scenario
 
 version = cache(metadata.version)
 """A search makes hundreds of results; looking versions up takes milliseconds each time."""
 
 
-def provenance(workload: Workload, servers: int, policy: str, **more: object) -> dict[str, Any]:
+def provenance(scenario: Scenario, policy: str, **more: object) -> dict[str, Any]:
     """Return versions, machine and parameters."""
     return {
         "moldable": version("moldable"),
@@ -23,7 +23,8 @@ def provenance(workload: Workload, servers: int, policy: str, **more: object) ->
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "policy": policy,
-        "servers": servers,
-        "sizes": [str(job_class.size) for job_class in workload.classes],
+        "servers": scenario.servers,
+        "arrivals": str(scenario.arrivals),
+        "sizes": [str(job_class.size) for job_class in scenario.workload.classes],
         **more,
     }

@@ -23,8 +23,8 @@ from typing import Any, Final, final
 from moldable.allocation.optimum import Optimum, optimum
 from moldable.checks import number, whole
 from moldable.errors import LimitError
+from moldable.model.scenario import checked_load
 from moldable.model.speedup import SpeedUp
-from moldable.model.workload import checked_load
 
 COLLAPSE, DRIFT, SIGN = "collapse", "drift", "sign"
 TWO: Final = 2

@@ -14,7 +14,7 @@ from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking_interval
 from moldable.simulation.plan import JUDGED, TRIAL, child_seed
-from moldable.simulation.simulate import simulate
+from moldable.simulation.simulate import RunOptions, simulate_system
 from moldable.system.loss_system import build_system
 from moldable.system.performance import Performance
 from moldable.tuning.targets import Target
@@ -76,8 +76,7 @@ class Evaluator:
         return self._known[key, attempt]
 
     def _evaluated(self, policy: Policy, attempt: int) -> Performance:
-        own = self.scenario
-        system = build_system(own.workload, own.servers, policy, own.arrivals)
+        system = build_system(self.scenario, policy)
         exact = solve_exactly(system, "auto")
         if isinstance(exact, Performance):
             return exact
@@ -85,29 +84,22 @@ class Evaluator:
         self.simulated = True
         jobs = CERTIFIED if attempt else TRIED
         seed = child_seed(self.seed, JUDGED if attempt else TRIAL, attempt)
-        answer = simulate(
-            own.workload,
-            own.servers,
-            policy,
-            arrivals=own.arrivals,
+        options = RunOptions(
             jobs=jobs,
             replications=REPLICATIONS,
             precision=self.precision,
             max_jobs=MOST_TIMES * jobs * REPLICATIONS,
             seed=seed,
             threads=self.threads,
-            reason=exact.reason,
         )
+        answer = simulate_system(system, options, exact.reason)
         answer = exact.warn(answer)
         rare = self.rare and answer.blocking.value < RARE
         return self._split(policy, answer, seed) if rare and self.can_split else answer
 
     def _split(self, policy: Policy, answer: Performance, seed: int) -> Performance:
         """Replace blocking that is too rare to be counted."""
-        own = self.scenario
-        blocking = rare_blocking_interval(
-            own.workload, own.servers, policy, seed=seed, threads=self.threads
-        )
+        blocking = rare_blocking_interval(self.scenario, policy, seed=seed, threads=self.threads)
         if blocking is None:
             return answer
         reason = f"{answer.reason}; blocking was found by importance splitting"

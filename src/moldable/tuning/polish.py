@@ -48,11 +48,10 @@ class Polish:
     def of(cls, kinds: Kinds) -> Self | None:
         """Return None where there are many states, no chain of counts, or weights."""
         scenario = kinds.scenario
-        workload, servers = scenario.workload, scenario.servers
         weighted = np.unique(kinds.weights).size > 1
         if weighted or kinds.unit > 1 or not fits(scenario, MOST_STATES):
             return None
-        problem = control_problem(workload, servers)
+        problem = control_problem(scenario)
         place = [
             int(np.flatnonzero((problem.owner == j) & (problem.widths == width))[0])
             for j, width in zip(kinds.owner.tolist(), kinds.widths.tolist(), strict=True)

@@ -76,13 +76,13 @@ def best(scenario: Scenario, target: Target, states: int = AT_ONCE) -> Best | No
 
 def _solved(scenario: Scenario, target: Target, tolerance: float) -> Best:
     found: LeastBlocking | LeastTime | OptimalControl
-    system, value = (scenario.workload, scenario.servers), target.value
+    value = target.value
     if target.name == "max_time":
-        found = least_blocking_within(*system, value, tolerance=tolerance)
+        found = least_blocking_within(scenario, value, tolerance=tolerance)
     elif target.name == "max_blocking":
-        found = least_time(*system, value, tolerance=tolerance)
+        found = least_time(scenario, value, tolerance=tolerance)
     else:
-        found = optimal_control(*system, value, tolerance=tolerance)
+        found = optimal_control(scenario, value, tolerance=tolerance)
     return Best(found.blocking, found.mean_execution_time, found.gap)
 
 
@@ -90,11 +90,10 @@ def least_possible(scenario: Scenario, target: Target, states: int = AT_ONCE) ->
     """Return the least of what is limited that any policy reaches; None where it is not known."""
     if not fits(scenario, states):
         return None
-    system = scenario.workload, scenario.servers
     try:
         if target.on_time:
-            return Pricing(control_problem(*system), CLOSE).fastest().mean_execution_time
-        found = least_blocking(*system, tolerance=CLOSE)
+            return Pricing(control_problem(scenario), CLOSE).fastest().mean_execution_time
+        found = least_blocking(scenario, tolerance=CLOSE)
     except ChainError:
         return None  # figures at the ends of what numbers can hold
     return found.blocking if found.gap <= KNOWN else None

@@ -46,7 +46,7 @@ class DesignLoads:
     def __init__(self, scenario: Scenario, cap: Thresholds | None = None) -> None:
         self.scenario, self.cap = scenario, cap
         classes, servers = scenario.workload.classes, scenario.servers
-        load = sum(job_class.offered for job_class in classes) / servers
+        load = scenario.load
         needed = sum(
             job_class.offered * float(np.min(curve.widths / curve.speedups))
             for job_class in classes
@@ -59,7 +59,7 @@ class DesignLoads:
 
     def policy(self, load: float) -> Policy:
         """Return the policy for a design load."""
-        drawn = greedy_p(self.scenario.workload, self.scenario.servers, load)
+        drawn = greedy_p(self.scenario, load)
         return drawn if self.cap is None else _capped(self.cap, drawn)
 
     def first(self, aim: float) -> float:  # noqa: ARG002 - no model tells where the aim is met
@@ -74,7 +74,7 @@ class DesignLoads:
 def optimal_shares(scenario: Scenario) -> GreedyP | None:
     """Return greedy(p*), or None if the cluster cannot carry the load."""
     try:
-        return greedy_p(scenario.workload, scenario.servers)
+        return greedy_p(scenario)
     except InfeasibleError:
         return None
 

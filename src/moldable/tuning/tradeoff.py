@@ -112,7 +112,7 @@ def value_tradeoff(
     say("computing the true optimum")
     curve, why = None, ""
     try:
-        curve = tradeoff(scenario.workload, scenario.servers, costs, threads=threads)
+        curve = tradeoff(scenario, costs, threads=threads)
     except ChainError as error:
         why = str(error)
     say("evaluating the value policy")

@@ -13,11 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
 
-from moldable.checks import check_type
-from moldable.errors import ControlError
 from moldable.evaluation.evaluate import check_request
 from moldable.exact.states import MOST_STATES
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import Scenario, checked_scenario
 from moldable.policies.greedy import GreedyP
 from moldable.policies.kinds import Kinds
 from moldable.policies.policy_table import Policy
@@ -174,7 +172,7 @@ class _Tuning:
             self.say("drawing narrower widths, as blocking oscillates")
             capped = self._found(DesignLoads(self.scenario, plain), aim)
             found += [(point, math.exp(begin)) for point in capped]
-        if self.evaluate.rare and self.evaluate.can_split:
+        if self.evaluate.simulated and self.evaluate.rare and self.evaluate.can_split:
             return found, None  # splitting is slow where servers are hardly ever short
         self.say("trying greedy(p*) for other loads")
         drawn = self._found(DesignLoads(self.scenario), aim)
@@ -212,8 +210,7 @@ class _Tuning:
 
 def _one_pool(scenario: Scenario) -> Scenario:
     """Return the scenario with a shared pool, as that of a single class always is."""
-    check_type(scenario, Scenario, "scenario", ControlError, "Scenario(workload, servers)")
-    if len(scenario.workload.classes) > 1:
+    if len(checked_scenario(scenario).workload.classes) > 1:
         return scenario
     workload = dataclasses.replace(scenario.workload, sharing="pool")
     return dataclasses.replace(scenario, workload=workload)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import SizeLaw, read_workload
+from moldable import SizeLaw, read_scenario
 from moldable.errors import InputError, SizeLawError
 from moldable.model.sizes import Empirical
 
@@ -107,6 +107,6 @@ def test_unreadable_files_are_explained(tmp_path):
 
 def test_workload_files_name_sizes_relative_to_themselves(tmp_path):
     write(tmp_path, "1\n3\n")
-    toml = "[[class]]\narrival_rate = 1\nspeedup = [1]\nsize = 'sizes.csv'\n"
-    file = read_workload(write(tmp_path, toml, "cluster.toml"))
+    toml = "servers = 4\n[[class]]\narrival_rate = 1\nspeedup = [1]\nsize = 'sizes.csv'\n"
+    file = read_scenario(write(tmp_path, toml, "cluster.toml"))
     assert file.workload.classes[0].size == Empirical([1.0, 3.0])

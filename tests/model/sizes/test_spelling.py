@@ -58,7 +58,7 @@ def test_no_digit_is_lost_between_writing_and_reading(above, share):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("expo", "unknown size law 'expo'; did you mean 'exponential'.* or a file of sizes.csv"),
+        ("expo", "unknown size law 'expo'; did you mean 'exponential'.* or a CSV file: sizes.csv"),
         ("parito:2", "did you mean 'pareto'"),
         ("", "unknown size law ''; known: deterministic"),
         ("pareto:1", "pareto:1 has an infinite mean; take a shape above 1"),

@@ -7,7 +7,6 @@ of one column, with the optional header `size`; `#` starts a comment.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,15 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from moldable.arrays import Floats
+from moldable.checks import checked_path
 from moldable.errors import InputError, SizeLawError
 from moldable.model.sizes.law import SizeLaw, real_numbers, size_biased
-from moldable.text_files import quoted, read_text
+from moldable.text_files import read_column
 
 
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False, slots=True)
 class Empirical(SizeLaw):
-    """Sizes drawn from measured ones, rescaled to mean 1.
+    """Sizes drawn from measured ones, rescaled to mean 1 as those of every law.
+
+    Give a class the mean of the measured ones as `mean_size=law.measured_mean`; where a workload
+    file or a command line names a file of sizes, that is done.
 
     Args:
         sizes: the measured sizes, in any order and unit.
@@ -33,12 +36,14 @@ class Empirical(SizeLaw):
 
     Attributes:
         sizes: the sizes after rescaling, ascending and read-only.
+        measured_mean: the mean before rescaling.
         source: as given.
     """
 
     name: ClassVar[str] = "empirical"
 
     sizes: Floats
+    measured_mean: float
     source: str
     # Shares of the work that the smallest sizes bring, cumulated: the size-biased law.
     _work: Floats = field(repr=False)
@@ -46,7 +51,9 @@ class Empirical(SizeLaw):
     def __init__(self, sizes: Iterable[float] | Floats, source: str = "") -> None:
         given = np.sort(_measured(sizes))
         # Scaled by the largest first, for the sum of large sizes could overflow.
-        given /= given[-1]
+        largest = float(given[-1])
+        given /= largest
+        object.__setattr__(self, "measured_mean", float(given.mean()) * largest)
         given /= given.mean()
         work = np.cumsum(given)
         work /= work[-1]
@@ -56,9 +63,9 @@ class Empirical(SizeLaw):
         object.__setattr__(self, "_work", work)
 
     @classmethod
-    def read(cls, path: Path, source: str = "") -> Empirical:
+    def read(cls, path: Path | str, source: str = "") -> Empirical:
         """Read measured sizes from a CSV file, with the file and line in every complaint."""
-        return cls(_read_sizes(path), source or str(path))
+        return cls(_read_sizes(checked_path(path)), source or str(path))
 
     @property
     def parameters(self) -> tuple[float, ...]:
@@ -113,31 +120,12 @@ def _measured(sizes: Iterable[float] | Floats) -> Floats:
 
 
 def _read_sizes(path: Path) -> list[float]:
-    lines = enumerate(io.StringIO(read_text(path)), start=1)
-    rows = ((n, content) for n, line in lines if (content := line.partition("#")[0].strip()))
-    line, first = next(rows, (0, ""))
-    sizes = [] if not line or first.strip('"').lower() == "size" else [_size(path, line, first)]
-    sizes += [_size(path, line, content) for line, content in rows]
-    if not sizes:
-        raise InputError(f"{path}: there is no size in the file; write one on each line")
+    sizes = []
+    for line, size in read_column(path, "size"):
+        if not 0.0 < size < float("inf"):
+            raise InputError(
+                f"{path}, line {line}: size {size:g} must be finite and above 0; leave out jobs "
+                f"that did nothing or never ended"
+            )
+        sizes.append(size)
     return sizes
-
-
-def _size(path: Path, line: int, content: str) -> float:
-    if "," in content or ";" in content:
-        raise InputError(
-            f"{path}, line {line}: several columns{quoted(content)}; keep only the sizes"
-        )
-    try:
-        size = float(content)
-    except ValueError:
-        raise InputError(
-            f"{path}, line {line}: the size{quoted(content)} is not a number; write one size on "
-            f"each line, under an optional header size"
-        ) from None
-    if not 0.0 < size < float("inf"):
-        raise InputError(
-            f"{path}, line {line}: size {content} must be finite and above 0; leave out jobs that "
-            f"did nothing or never ended"
-        )
-    return size

@@ -63,7 +63,7 @@ def parse_size_law(text: str, folder: Path = Path()) -> SizeLaw:
     name = name.strip().lower()
     if name not in SPELLINGS:
         raise SizeLawError(
-            f"unknown size law {name!r}; {nearest(name, SPELLINGS)}, or a file of sizes.csv"
+            f"unknown size law {text!r}; {nearest(name, SPELLINGS)}, or a CSV file: sizes.csv"
         )
     spelling = SPELLINGS[name]
     numbers = _numbers(text, name, rest) if colon else ()

@@ -1,0 +1,87 @@
+"""How figures and tables look, and how figures become files that are the same every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from moldable import Estimate, MoldableError
+from reproduction.experiment import Drawing, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+# Okabe and Ito's palette: told apart by every kind of colour vision.
+BLACK, GREY = "#000000", "#777777"
+BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
+VERMILION, PURPLE, YELLOW = "#D55E00", "#CC79A7", "#F0E442"
+COLOURS: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+MARKERS: Final = ("o", "s", "^", "D", "v", "P")
+
+KINDS: Final = ("png", "svg")
+_STYLE: Final[dict[Any, Any]] = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.hashsalt": "moldable",  # names inside an SVG would be random otherwise
+}
+_METADATA: Final[dict[str, dict[str, Any]]] = {"png": {"Software": None}, "svg": {"Date": None}}
+
+
+def refuse_without_matplotlib() -> None:
+    """Say so before any work if figures could not be drawn after it."""
+    try:
+        import matplotlib  # noqa: F401, ICN001
+    except ImportError:
+        raise MoldableError("figures need matplotlib; install it: pip install matplotlib") from None
+
+
+def render(drawing: Drawing) -> dict[str, bytes]:
+    """Return the files of a figure by their names."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    files = {}
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=drawing.size, layout="constrained")
+        drawing.draw(figure)
+        for kind in KINDS:
+            content = BytesIO()
+            figure.savefig(content, format=kind, dpi=200, metadata=_METADATA[kind])
+            files[f"{drawing.name}.{kind}"] = content.getvalue()
+    return files
+
+
+def draw_intervals(
+    axes: Axes, parts: Sequence[Result], name: str, *, unit: float = 1.0, **style: Any
+) -> None:
+    """Draw an estimate of results against their numbers of servers, with 95 % intervals."""
+    values = np.array([part[name] for part in parts]) / unit
+    intervals = np.array([part[f"{name}_interval"] for part in parts]) / unit
+    axes.errorbar(
+        [part["servers"] for part in parts], values, np.abs(intervals.T - values), **style
+    )
+
+
+def legend_entries(axes: Axes, styles: dict[str, dict[str, Any]]) -> list[Line2D]:
+    """Return a line for each label; without points they are not seen in the panel."""
+    return [axes.plot([], [], label=label, **style)[0] for label, style in styles.items()]
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown; every row has as many entries as the header."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def estimate(part: Result, name: str) -> str:
+    """Return a value with no more digits than its interval supports."""
+    interval = part[f"{name}_interval"]
+    return str(Estimate(part[name], None if interval is None else tuple(interval)))

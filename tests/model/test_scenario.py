@@ -1,0 +1,92 @@
+"""Scenarios: what they hold, and what they refuse."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from moldable import (
+    JobClass,
+    Lognormal,
+    Poisson,
+    Renewal,
+    Scenario,
+    SpeedUp,
+    Workload,
+    compare,
+    evaluate,
+    greedy_p,
+    optimal_control,
+    reserve,
+    reserve_whole,
+    simulate,
+    stationary_law,
+)
+from moldable.errors import WorkloadError
+
+CURVE = SpeedUp([1, 1.8, 2.5])
+TWO = Workload((JobClass("a", 6.0, CURVE), JobClass("b", 3.0, CURVE, mean_size=2.0)))
+
+
+def test_a_single_class_is_the_papers_workload_on_its_servers():
+    scenario = Scenario.single(CURVE, 0.8, 100)
+    (jobs,) = scenario.workload.classes
+    assert jobs == JobClass("jobs", 80.0, CURVE)
+    assert scenario.servers == 100
+    assert scenario.arrivals == Poisson()
+    assert scenario.load == pytest.approx(0.8, rel=1e-15)
+    bursty = Scenario.single(CURVE, 0.8, 100, size=Lognormal(2.0), arrivals=Renewal(Lognormal(3.0)))
+    assert bursty.workload.classes[0].size == Lognormal(2.0)
+    assert bursty.arrivals == Renewal(Lognormal(3.0))
+
+
+def test_the_load_is_offered_work_per_server_and_scales_all_rates_alike():
+    scenario = Scenario(TWO, 16)
+    assert scenario.load == pytest.approx((6.0 + 3.0 * 2.0) / 16)
+    half = scenario.at_load(scenario.load / 2)
+    assert [part.arrival_rate for part in half.workload.classes] == pytest.approx([3.0, 1.5])
+    assert (half.servers, half.arrivals) == (16, scenario.arrivals)
+
+
+def test_a_scenario_is_a_value():
+    scenario = Scenario(TWO, 16.0)
+    assert scenario == Scenario(TWO, 16) != Scenario(TWO, 17)
+    assert pickle.loads(pickle.dumps(scenario)) == scenario  # noqa: S301 - our own bytes
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        *(evaluate, simulate, stationary_law, reserve, reserve_whole, greedy_p),
+        lambda *asked: compare(*asked, [None]),
+        lambda *asked: optimal_control(*asked, 2.0),
+    ],
+)
+def test_a_workload_alone_cannot_run_on_whatever_number_of_servers(ask):
+    """A workload made for 20 servers would run on 40 at half its load, and nobody would notice."""
+    made_for_20 = Scenario.single(CURVE, 0.8, 20).workload
+    with pytest.raises((WorkloadError, TypeError)):
+        ask(made_for_20, 40)
+    with pytest.raises(WorkloadError, match=r"Workload, not Scenario; pass Scenario\(workload"):
+        ask(made_for_20)
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: Scenario(TWO, 0), "servers 0 must be at least 1"),
+        (lambda: Scenario(TWO, 4.5), "servers 4.5 is not a whole number"),
+        (lambda: Scenario([JobClass("a", 1.0, CURVE)], 4), "list, not Workload"),
+        (lambda: Scenario(TWO, 4, "poisson"), "arrivals is of type str"),
+        (lambda: Scenario.single(CURVE, -1, 4), "load=-1 must be finite and above 0"),
+        (lambda: Scenario(TWO, 4).at_load(0), "load=0 must be finite and above 0"),
+        (
+            lambda: Scenario.single(SpeedUp({8: 6.0}), 0.5, 4),
+            "class 'jobs': its narrowest width is 8, but there are 4 servers",
+        ),
+    ],
+)
+def test_what_is_not_a_scenario_is_refused(build, words):
+    with pytest.raises(WorkloadError, match=words):
+        build()
