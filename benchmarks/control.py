@@ -40,7 +40,7 @@ class Waited:
 def rows() -> list[Row]:
     """Run the commands as a person would, compiled code warm."""
     _waited("tune", "--servers", "30", "--max-blocking", "0.1")
-    _waited("tradeoff", "--servers", "30", "--prices", "2,4")
+    _waited("tradeoff", "--servers", "30", "--costs", "2,4")
     return [*(_tuned(*case) for case in TUNED), _tradeoff()]
 
 

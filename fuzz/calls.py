@@ -102,12 +102,9 @@ class Writer:
             lambda: f"FixedWidth({self.servers()}, strict={self.any('True', 'False')})",
             lambda: f"Rigid({self.any('', lambda: self.per_class('1', '2'))})",
             lambda: f"Thresholds({self.per_class('{1: 1}', '{1: 1, 2: 2}')})",
-            lambda: f"PricePolicy.exponential({self.number()}, {self.number()})",
-            lambda: f"PricePolicy.long_tailed({self.number()}, {self.number()}, {self.number()})",
-            lambda: f"PricePolicy.constant({self.number()})",
-            lambda: f"PricePolicy.from_prices({self.any('[2.0, 1.0]', '[1]')})",
+            lambda: f"Thresholds({self.per_class('{2: {1: 0.5, 2: 0.5}}', '{1: {1: 1}}')})",
             lambda: f"greedy_p(s, {self.any('None', '0.7')})",
-            lambda: f"untuned_price(s.workload, {self.servers()})",
+            lambda: f"value_policy(s, {self.number()})",
         )
 
     def per_class(self, *entries: str) -> str:
@@ -171,7 +168,10 @@ class Writer:
             lambda: f"read_curve({self.any(repr('missing.csv'))})",
             lambda: f"read_scenario({self.any(repr('missing.toml'))})",
             lambda: f"read_policy_file({self.any(repr('missing.json'))})",
-            lambda: f"write_policy_file(greedy_p({self.scenario()}), {self.any(repr('p.json'))})",
+            lambda: (
+                f"write_policy_file(value_policy({self.scenario()}, {self.number()}), "
+                f"{self.any(repr('p.json'))})"
+            ),
             lambda: f"{self.size()}.cdf({self.any('1', '[0.5, 1]')})",
         )
 
@@ -185,9 +185,9 @@ class Writer:
         )
 
     def tune(self) -> str:
-        target = self.rng.choice(("max_blocking", "max_time", "blocked_job_price"))
-        small = f"Scenario.single(SpeedUp([1, {self.number()}]), {self.number()}, 2).workload"
-        return f"tune({small}, {self.any('2')}, {target}={self.number()}, precision=0.5, seed=1)"
+        target = self.rng.choice(("max_blocking", "max_time", "blocking_cost"))
+        small = f"Scenario.single(SpeedUp([1, {self.number()}]), {self.number()}, 2)"
+        return f"tune({small}, {target}={self.number()}, precision=0.5, seed=1)"
 
 
 def odd_call(rng: Rng) -> Case:

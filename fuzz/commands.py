@@ -26,13 +26,13 @@ OPTIONS = {
         *(*SYSTEM, *SIMULATING, "--policy", "--jobs", "--replications", "--warmup", "--start"),
         *("--estimator", "--max-jobs", "--dask", "--arrivals"),
     ),
-    "tune": (*SYSTEM, *SIMULATING, "--max-blocking", "--blocked-job-price", "--max-time"),
-    "tradeoff": (*SYSTEM, *SIMULATING, "--prices", "--out"),
+    "tune": (*SYSTEM, *SIMULATING, "--max-blocking", "--blocking-cost", "--max-time"),
+    "tradeoff": (*SYSTEM, *SIMULATING, "--costs", "--out"),
     "reproduction": ("--scale", "--out", "--seed", "--threads"),
 }
 WORK = (
     *("--servers", "--speedup", "--load", "--regime", "--jobs", "--replications", "--precision"),
-    *("--warmup", "--max-jobs", "--prices", "--max-blocking", "--max-time", "--blocked-job-price"),
+    *("--warmup", "--max-jobs", "--costs", "--max-blocking", "--max-time", "--blocking-cost"),
     *("--size", "--arrivals", "--policy", "--policies", "--start"),
 )
 """Options by which one may ask for hours of work."""
@@ -53,13 +53,13 @@ NASTY_CURVES = (
     *("linear:1000000000", "amdahl:1:9999999", "1=1,1=1", "1=", "=", "linear", "linear:", "a.csv"),
 )
 POLICIES = (
-    *("greedy", "greedy-p", "greedy-p:0.7", "fixed:2", "fixed-strict:1", "rigid", "price"),
-    *("price:1,8", "price:1,8,2", "equi", "policy.json"),
+    *("greedy", "greedy-p", "greedy-p:0.7", "fixed:2", "fixed-strict:1", "rigid", "value:8"),
+    *("value:0.5", "equi", "policy.json"),
 )
 NASTY_POLICIES = (
-    *("price:1e308,1", "price:nan,nan", "price:0,0", "price:-1e308,1e-308", "price:1,8,1e-300"),
+    *("value:1e308", "value:nan", "value:0", "value:-1", "value:1e11", "value:1e-300", "value:"),
     *("fixed:0", "fixed:-1", "fixed:9999999999", "greedy-p:1e308", "greedy-p:1e-308", "fixed:1e3"),
-    *("price:700,1e-3", "price:1,1e300,1e300", "greedy-p:0.9999999999999999", "equi:1"),
+    *("greedy-p:0.9999999999999999", "equi:1"),
 )
 
 
@@ -105,7 +105,7 @@ def valid(rng: Rng, command: str) -> Draft:
     if command == "tune":
         draft.options |= {rng.choice(("--max-blocking", "--max-time")): "0.5"}
     if command == "tradeoff":
-        draft.options["--prices"] = "2"
+        draft.options["--costs"] = "2"
     if rng.random() < 0.3:
         draft.words.append("--json")
     return draft
@@ -185,7 +185,7 @@ def _nasty(rng: Rng, option: str) -> str:
         "--start": ("1=99999999999", "1=-1", "1=1,1=1", "9=1", "1=1e3", "=", "1", "1=0"),
         "--method": ("chain", "closed-form", "simulate", "exact", "auto"),
         "--regime": ("0,0", "1,1", "1e308,1", "-1,0.1", "nan,nan", "1/0,1", "0.5,1e-17", "9,0.1"),
-        "--prices": (
+        "--costs": (
             "0",
             "1e308",
             "1e-308",

@@ -59,10 +59,7 @@ POLICIES = (
     {"policy": "fixed", "width": 2, "strict": False},
     {"policy": "rigid", "classes": {"jobs": 2}},
     {"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}},
-    {"policy": "price", "q0": 1.0, "ell": 8.0, "form": "stepwise"},
-    {"policy": "price", "q0": 1.0, "ell": 8.0, "tail": 2.0},
-    {"policy": "price", "prices": [2.0, 1.0, 0.25]},
-    {"policy": "price", "scale": 2.0, "exponent": 1.5},
+    {"policy": "thresholds", "classes": {"jobs": {"4": {"1": 0.5, "2": 0.5}}}},
     {"policy": {"policy": "fixed", "width": 1}, "blocking": 0.1},
 )
 

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from moldable import (
-    Greedy,
     MoldableError,
-    PricePolicy,
     Scenario,
     SpeedUp,
     Thresholds,
@@ -18,6 +16,7 @@ from moldable import (
     evaluate,
     greedy_p,
     stationary_law,
+    value_policy,
 )
 from moldable.exact.states import count_states
 
@@ -81,12 +80,10 @@ def test_a_whole_number_of_servers_may_be_written_as_a_float():
     assert evaluate(Scenario(SCENARIO.workload, 40.0)).blocking == evaluate(SCENARIO).blocking
 
 
-def test_prices_can_be_compared_on_the_command_line(run):
+def test_value_policies_can_be_compared_on_the_command_line(run):
     arguments = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "20")
-    result = run("compare", *arguments, "--policies", "greedy,price:1,4,price:1,4,2,fixed:2")
+    result = run("compare", *arguments, "--policies", "greedy,value:4,fixed:2")
     assert result.returncode == 0, result.stderr
-    own = evaluate(Scenario.single(CURVE, 0.8, 20), PricePolicy.exponential(1, 4))
-    assert f"price:1,4    {own.blocking}" in result.stdout
-    own = evaluate(Scenario.single(CURVE, 0.8, 20), PricePolicy.long_tailed(1, 4, 2))
-    assert f"price:1,4,2  {own.blocking}" in result.stdout
-    assert compare(SCENARIO, {"a": Greedy()}).unbeaten == ("a",)
+    scenario = Scenario.single(CURVE, 0.8, 20)
+    own = evaluate(scenario, value_policy(scenario, 4))
+    assert f"value:4  {own.blocking}" in result.stdout

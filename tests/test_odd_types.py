@@ -42,7 +42,7 @@ from moldable import (
     reserve_whole,
     simulate,
     tune,
-    untuned_price,
+    value_policy,
     write_policy_file,
 )
 
@@ -60,9 +60,8 @@ ODD = (None, 3, "x", [], {"a": 1}, np.array([1, 2]), object())
         lambda odd: reserve_whole(Scenario(odd, 4)),
         lambda odd: greedy_p(Scenario(odd, 4)),
         lambda odd: greedy_p(Scenario(odd, 4), 0.7),
-        lambda odd: untuned_price(odd, 4),
         lambda odd: optimal_control(Scenario(odd, 4), 2.0),
-        lambda odd: tune(odd, 4, max_blocking=0.3),
+        lambda odd: tune(Scenario(odd, 4), max_blocking=0.3),
     ],
 )
 def test_what_is_not_a_workload_is_refused(ask, odd):
@@ -159,12 +158,19 @@ def test_bounds_of_numpy_numbers_can_be_written_as_json():
     assert json.dumps(numpy.to_dict()) == json.dumps(plain.to_dict())
 
 
+@pytest.mark.parametrize("odd", ODD, ids=lambda value: type(value).__name__)
+def test_what_is_not_a_scenario_is_refused(odd):
+    for ask in (lambda: tune(odd, max_blocking=0.3), lambda: value_policy(odd, 4.0)):
+        with pytest.raises(MoldableError, match=r"scenario is of type .*, not Scenario; pass"):
+            ask()
+
+
 def test_a_fraction_as_target_is_refused_like_the_same_float():
     scenario = Scenario.single(SpeedUp([1, 1]), 2.5, 2)
     said = set()
     for limit in (0.5, Fraction(1, 2)):
         with pytest.raises(MoldableError) as caught:
-            tune(scenario.workload, 2, max_blocking=limit, precision=0.5, seed=1)
+            tune(scenario, max_blocking=limit, precision=0.5, seed=1)
         said.add(str(caught.value))
     assert len(said) == 1
 

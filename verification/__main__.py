@@ -16,17 +16,6 @@ from verification import (
     optimal_control,
     optimum_against_highs,
     paper_pareto_column,
-    price_at_4000,
-    price_classes,
-    price_forms,
-    price_gap,
-    price_limits,
-    price_mixes,
-    price_robustness,
-    price_scaling,
-    price_sight,
-    price_tail,
-    price_variants,
     simulation_against_erlang,
 )
 
@@ -41,17 +30,6 @@ EXPERIMENTS = (
     bounds_against_exact,
     paper_pareto_column,
     optimal_control,
-    price_forms,
-    price_at_4000,
-    price_robustness,
-    price_scaling,
-    price_sight,
-    price_tail,
-    price_variants,
-    price_gap,
-    price_limits,
-    price_mixes,
-    price_classes,
 )
 
 

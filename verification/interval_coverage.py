@@ -28,7 +28,6 @@ from moldable import (
     MixedErlang,
     Pareto,
     Policy,
-    PricePolicy,
     Rigid,
     Scenario,
     SizeLaw,
@@ -98,7 +97,6 @@ def _settings() -> Iterator[Setting]:
     for jobs in (30, 300, 3000):
         yield Setting(OWN, 64, Reserve(), jobs)
     yield Setting(LARGE.workload, 64, greedy_p(LARGE), 2000)
-    yield Setting(LARGE.workload, 64, PricePolicy.exponential(1.0, 8.0), 2000)
     yield Setting(LARGE.workload, 64, Thresholds({"jobs": {8: 2, 12: 3, 20: 4}}), 2000)
     for workload, servers, policy, jobs in (
         (RARE_CLASS, 16, Greedy(), 500),

@@ -60,10 +60,9 @@ from .policies.greedy import GreedyP as GreedyP
 from .policies.greedy import greedy_p as greedy_p
 from .policies.observation import Observation as Observation
 from .policies.policy_table import Policy as Policy
-from .policies.price import PricePolicy as PricePolicy
 from .policies.rigid import Rigid as Rigid
 from .policies.thresholds import Thresholds as Thresholds
-from .policies.untuned import untuned_price as untuned_price
+from .policies.value import value_policy as value_policy
 from .simulation.simulate import simulate as simulate
 from .system.performance import ClassPerformance as ClassPerformance
 from .system.performance import Estimate as Estimate
@@ -73,7 +72,7 @@ from .system.performance import SimulationDetail as SimulationDetail
 from .theory.fluid import FluidPath as FluidPath
 from .theory.stein import Bounds as Bounds
 from .theory.stein import bounds as bounds
-from .tuning.families import Families as Families
-from .tuning.families import families as families
+from .tuning.tradeoff import ValueTradeoff as ValueTradeoff
+from .tuning.tradeoff import value_tradeoff as value_tradeoff
 from .tuning.tuned import Tuned as Tuned
 from .tuning.tuning import tune as tune

@@ -28,7 +28,7 @@ COMMANDS = {
         *("tune", "--servers", "30", *CURVE),
         *("--max-blocking", "0.08", "--size", "hyperexponential:100"),
     ),
-    "optimum": ("tune", "--servers", "60", *CURVE, "--blocked-job-price", "4", "--optimum"),
+    "optimum": ("tune", "--servers", "60", *CURVE, "--blocking-cost", "4", "--optimum"),
 }
 
 

@@ -10,12 +10,11 @@ from moldable import (
     Equi,
     FixedWidth,
     Greedy,
-    PricePolicy,
     Rigid,
     Scenario,
     SpeedUp,
     Thresholds,
-    untuned_price,
+    value_policy,
 )
 from moldable.cli.policy import read_policy
 from moldable.errors import MoldableError
@@ -33,10 +32,6 @@ QUICK = ("--jobs", "1e4", "--seed", "1")
         ("fixed:3", FixedWidth(3)),
         (" fixed-strict:3 ", FixedWidth(3, strict=True)),
         ("equi", Equi()),
-        ("price:1,8", PricePolicy.exponential(1, 8)),
-        ("price:1,8,2", PricePolicy.long_tailed(1, 8, 2)),
-        ("price:-0.5, 2e1", PricePolicy.exponential(-0.5, 20)),
-        ("price", untuned_price(SCENARIO.workload, 40)),
     ],
 )
 def test_names_are_read(text, expected):
@@ -46,6 +41,7 @@ def test_names_are_read(text, expected):
 def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
     assert read_policy("greedy-p:0.9", SCENARIO).name == "greedy(p*) for load 0.9"
     assert isinstance(read_policy("rigid", SCENARIO), Rigid)
+    assert read_policy("value:8", SCENARIO).tables == value_policy(SCENARIO, 8.0).tables
     path = tmp_path / "table.JSON"
     path.write_text('{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}')
     assert isinstance(read_policy(str(path), SCENARIO), Thresholds)
@@ -56,7 +52,7 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
     [
         ("greedi", "unknown policy 'greedi'; did you mean 'greedy'.*or a file FILE.json"),
         ("fixd:3", "did you mean 'fixed'"),
-        ("", "unknown policy ''; known: equi, fixed, fixed-strict, greedy, greedy-p, price, rigid"),
+        ("", "unknown policy ''; known: equi, fixed, fixed-strict, greedy, greedy-p, rigid, value"),
         ("greedy:3", "policy 'greedy:3' takes no number; write greedy$"),
         ("equi:", "takes no number; write equi"),
         ("fixed", "policy 'fixed' lacks its number; write fixed:3"),
@@ -65,13 +61,9 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
         ("fixed:x", "'x' is not a width; write fixed:3"),
         ("fixed:0", "width=0 must be a whole number from 1"),
         ("greedy-p:x", "'x' is not a load; write greedy-p or greedy-p:0.85"),
-        ("price:", "policy 'price:' lacks its number; write price, price:1,8 or price:1,8,2"),
-        ("price:1", "'1' is not Q0,ELL or Q0,ELL,TAIL, two or three numbers; write price, price:"),
-        ("price:1,2,3,4", "'1,2,3,4' is not Q0,ELL or Q0,ELL,TAIL"),
-        ("price:1,2,0", "price: tail=0 must be finite and above 0"),
-        ("price:1,x", "'1,x' is not Q0,ELL"),
-        ("price:1,0", "price: ell=0 must be finite and above 0"),
-        ("price:nan,1", "price: q0=nan must lie between"),
+        ("value", "policy 'value' lacks its number; write value:8"),
+        ("value:x", "'x' is not a cost; write value:8"),
+        ("value:-1", "blocking_cost=-1 must be at least 0"),
         ("none.json", "none.json cannot be read"),
     ],
 )
@@ -94,14 +86,14 @@ def test_simulate_takes_them(run, tmp_path):
         '{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2, "20": 3}}}'
     )
     answers = {}
-    for policy in ("fixed:2", "fixed-strict:3", "table.json", "price:1,4"):
+    for policy in ("fixed:2", "fixed-strict:3", "table.json", "value:4"):
         result = run("simulate", *SYSTEM, *QUICK, "--policy", policy, "--json", cwd=tmp_path)
         assert result.returncode == 0, result.stderr
         answers[policy] = json.loads(result.stdout)
     assert set(answers["fixed:2"]["width_shares"]) == {"2"}  # 2 divides the servers
     assert set(answers["fixed-strict:3"]["width_shares"]) == {"3"}
     assert set(answers["table.json"]["width_shares"]) == {"1", "2", "3"}
-    assert set(answers["price:1,4"]["width_shares"]) == {"1", "2", "3", "4", "5"}
+    assert set(answers["value:4"]["width_shares"]) == {"1", "2", "3", "4", "5"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from moldable import (
     Greedy,
     GreedyP,
     Policy,
-    PricePolicy,
     Rigid,
     Scenario,
     SpeedUp,
@@ -49,11 +48,10 @@ def read(tmp_path):
         (Rigid(), RIGID.workload),
         (Rigid({"jobs": 4}), SCENARIO.workload),
         (Thresholds({"jobs": {1: 1, 4: 2, 10: 3}}), SCENARIO.workload),
-        (PricePolicy.exponential(np.float64(1.0), np.int64(4)), SCENARIO.workload),
-        (PricePolicy.exponential(0.1, 4, "present"), SCENARIO.workload),
-        (PricePolicy.long_tailed(1, np.float64(4), 2), SCENARIO.workload),
-        (PricePolicy.power_law(2, 0.5), SCENARIO.workload),
-        (PricePolicy.from_prices(np.array([2.0, 0.1])), SCENARIO.workload),
+        (
+            Thresholds({"jobs": {1: 1, 4: {1: np.float64(0.1), np.int64(2): 0.9}}}),
+            SCENARIO.workload,
+        ),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -72,15 +70,7 @@ def test_what_is_written_is_read_back(read, policy, workload):
         ({"policy": "greedy"}, Greedy()),
         ({"policy": "fixed", "width": 3}, FixedWidth(3)),
         ({"policy": "fixed", "width": 3, "strict": True}, FixedWidth(3, strict=True)),
-        ({"policy": "price", "q0": 1, "ell": 8}, PricePolicy.exponential(1, 8)),
-        (
-            {"policy": "price", "q0": 1, "ell": 8, "form": "present"},
-            PricePolicy.exponential(1, 8, "present"),
-        ),
-        ({"policy": "price", "q0": 1, "ell": 8, "tail": 2}, PricePolicy.long_tailed(1, 8, 2)),
-        ({"policy": "price", "prices": [2, 1]}, PricePolicy.from_prices([2, 1])),
         ({"policy": {"policy": "fixed", "width": 3}, "blocking": 0.1}, FixedWidth(3)),
-        ({"policy": "price", "scale": 2, "exponent": 1}, PricePolicy.power_law(2, 1)),
     ],
 )
 def test_files_written_by_hand_are_read(read, data, expected):
@@ -90,6 +80,8 @@ def test_files_written_by_hand_are_read(read, data, expected):
 def test_tables_written_by_hand_are_read(read):
     table = read('{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}')
     assert table.tables == {"jobs": {1: 1, 4: 2}}
+    drawn = read('{"policy": "thresholds", "classes": {"jobs": {"4": {"1": 0.5, "2": 0.5}}}}')
+    assert drawn.tables == {"jobs": {4: {1: 0.5, 2: 0.5}}}
     shares = read('{"policy": "greedy-p", "classes": {"jobs": {"3": 0.5, "4": 0.5}}}')
     assert (shares.shares, shares.name) == ({"jobs": {3: 0.5, 4: 0.5}}, "greedy(p)")
     assert read('{"policy": "rigid", "classes": {"jobs": 3}}').widths == {"jobs": 3}
@@ -107,7 +99,7 @@ def test_tables_written_by_hand_are_read(read):
         ('{"policy": {"width": 3}}', "unknown policy None"),
         ('{"policy": {"policy": {"policy": "greedy"}}}', "unknown policy {'policy': 'greedy'}"),
         ('{"policy": "tresholds"}', "unknown policy 'tresholds'; did you mean 'thresholds'"),
-        ('{"policy": 3}', "unknown policy 3; known: fixed, greedy, greedy-p, price, rigid, thr"),
+        ('{"policy": 3}', "unknown policy 3; known: fixed, greedy, greedy-p, rigid, thr"),
         ('{"policy": "fixed", "widht": 3}', "unknown key 'widht' .*; did you mean 'width'"),
         ('{"policy": "fixed"}', """'fixed' needs 'width'; add "width": ..."""),
         ('{"policy": "greedy", "policy": "rigid"}', "key 'policy' is given twice"),
@@ -135,14 +127,6 @@ def test_tables_written_by_hand_are_read(read):
             '{"policy": "thresholds", "classes": {"jobs": {"2": 3}}}',
             "width 3 from 2 idle is more than are idle",
         ),
-        ('{"policy": "price"}', 'is given by nothing; give "q0" and "ell", or'),
-        ('{"policy": "price", "q0": 1}', 'is given by q0; give "q0" and "ell", or'),
-        ('{"policy": "price", "q0": 1, "ell": 0}', "ell=0 must be finite and above 0"),
-        ('{"policy": "price", "q0": 1, "ell": 8, "prices": [1]}', "given by ell, prices, q0; give"),
-        ('{"policy": "price", "q0": 1, "ell": 8, "form": []}', "form \\[\\] is unknown"),
-        ('{"policy": "price", "prices": 3}', "prices=3 is no list"),
-        ('{"policy": "price", "prices": [1, 2]}', "rises from 1 with 1 idle to 2 with 2"),
-        ('{"policy": "price", "prices": [NaN]}', "the price with 1 idle is nan"),
     ],
 )
 def test_bad_files_are_explained(read, text, message):
@@ -168,7 +152,7 @@ def test_a_policy_that_is_code_cannot_be_written():
 
 def test_a_file_is_written_whole_and_read_back(tmp_path):
     path = tmp_path / "policy.json"
-    for policy in (FixedWidth(3), PricePolicy.power_law(2, 1)):
+    for policy in (FixedWidth(3), Greedy()):
         write_policy_file(policy, path)
         assert read_policy_file(path) == policy
     assert [entry.name for entry in tmp_path.iterdir()] == ["policy.json"]

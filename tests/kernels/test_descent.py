@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import JobClass, MixedErlang, PricePolicy, Scenario, SpeedUp, Workload
+from moldable import JobClass, MixedErlang, Scenario, SpeedUp, Workload, value_policy
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive.descent import follow_one
@@ -22,7 +22,8 @@ LIMITS = {"floor": (2, 100, np.inf), "ceiling": (-1, 9, np.inf), "end": (-1, 100
 
 
 def model_of(workload):
-    return chain_model(build_system(Scenario(workload, SERVERS), PricePolicy.exponential(0.5, 3.0)))
+    scenario = Scenario(workload, SERVERS)
+    return chain_model(build_system(scenario, value_policy(scenario, 4.0)))
 
 
 def followed(kernel, model, limits, seed):

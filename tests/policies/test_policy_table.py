@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import Greedy, JobClass, Policy, PricePolicy, Scenario, SpeedUp, Workload, simulate
+from moldable import Greedy, JobClass, Policy, Scenario, SpeedUp, Thresholds, Workload, simulate
 from moldable.errors import PolicyError
 from moldable.policies.policy_table import PolicyTable, grantable
 from moldable.system.loss_system import build_system
@@ -117,7 +117,7 @@ def test_a_table_of_lists_is_as_good_as_one_of_arrays():
     assert table.name == "without a name"
 
 
-@pytest.mark.parametrize("policy", [Greedy(), PricePolicy.exponential(1.0, 8.0)])
+@pytest.mark.parametrize("policy", [Greedy(), Thresholds({"jobs": {1: 1, 40_000: 40_000}})])
 def test_a_table_beyond_memory_is_refused_with_its_size(policy):
     scenario = Scenario.single(SpeedUp.amdahl(0.99, 40_000), 0.8, 100_000)
     with pytest.raises(PolicyError, match=r"40,\d+ idle counts x 40,000 widths, 12.\d GB; at most"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import JobClass, Scenario, SpeedUp, Thresholds, Workload
+from moldable import JobClass, Policy, Scenario, SpeedUp, Thresholds, Workload
 from moldable.errors import PolicyError
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
@@ -39,6 +39,28 @@ def test_widths_may_fall_again():
     assert widths_by_idle(policy, SCENARIO.workload.classes[0], 6) == [1, 1, 1, 3, 3, 1, 1]
 
 
+def test_a_row_may_draw_between_widths():
+    policy = Thresholds({"jobs": {1: 1, 4: {1: 0.25, 2: 0.75}, 6: 2}})
+    (job_class,) = SCENARIO.workload.classes
+    assert policy.decide(job_class, 5) == {1: 0.25, 2: 0.75}
+    (rows,) = policy.tabulate(SCENARIO.workload, (40,)).rows
+    assert rows[:, :2].tolist() == [[0, 0], *[[1, 0]] * 3, *[[0.25, 0.75]] * 2, [0, 1]]
+    assert policy.describe() == "1 server from 1 idle, 1 (25 %) or 2 (75 %) from 4, 2 from 6"
+    assert Thresholds({"jobs": {2: {1: 0.5, 2: 0.5}}}).describe() == (
+        "1 (50 %) or 2 (50 %) servers from 2 idle"
+    )
+
+
+@pytest.mark.parametrize("servers", [1, 3, 9, 40])
+def test_the_table_is_what_is_decided(servers):
+    dips = SpeedUp({1: 1.0, 2: 1.9, 3: 1.7, 6: 2.5})
+    workload = Workload((JobClass("jobs", 1.0, dips),))
+    policy = Thresholds({"jobs": {3: 3, 7: {2: 0.5, 6: 0.5}, 12: 1, 30: 6}})
+    (rows,) = policy.tabulate(workload, (servers,)).rows
+    (plain,) = Policy.tabulate(policy, workload, (servers,)).rows
+    assert rows.tolist() == plain.tolist()
+
+
 def test_tables_are_described_in_words():
     assert Thresholds({"jobs": {4: 2, 10: 3}}).describe() == "2 servers from 4 idle, 3 from 10"
     assert Thresholds({"a": {1: 1}, "b": {4: 2, 8: 4}}).describe() == (
@@ -63,6 +85,9 @@ def test_later_changes_of_the_table_given_do_not_reach_the_policy():
         ({0: 1}, "idle count=0 must be a whole number from 1"),
         ({1: 0}, "width=0 must be a whole number from 1"),
         ({1: 0.5}, "width=0.5 must be a whole number"),
+        ({4: {1: 0.5, 2: 0.4}}, "probabilities sum to 0.9"),
+        ({4: {1: 0.5, 5: 0.5}}, "width 5 from 4 idle is more than are idle"),
+        ({4: {}}, "probabilities sum to 0"),
     ],
 )
 def test_tables_that_are_none_are_refused(table, message):

@@ -6,20 +6,18 @@ import dataclasses
 
 import pytest
 
-from moldable import PricePolicy
+from moldable import Thresholds
 from moldable.policies.decisions import DecisionRow, Decisions
 from moldable.reporting.tuning_text import show_tuned
 from moldable.system.performance import Estimate
-from moldable.tuning.static_family import Static
+from moldable.tuning.reference import Best
+from moldable.tuning.static import Static
 from moldable.tuning.tuned import Tuned
-from moldable.tuning.yardstick import Best
 from reporting.answers import performing
 
 TUNED = Tuned(
-    q0=1.23456,
-    ell=4.56789,
-    tail=None,
-    policy=PricePolicy.exponential(1.23456, 4.56789),
+    blocking_cost=4.56789,
+    policy=Thresholds({"jobs": {1: 1}}),
     thresholds="1 server from 1 idle",
     performance=performing(Estimate(0.0312, (0.0311, 0.0313)), 0.71),
     greedy_p=performing(Estimate.exact(0.125), 0.625),
@@ -54,11 +52,11 @@ def told(shown):
 def test_decisions_come_first_then_every_rival_with_its_figures(told):
     found = told(TUNED)
     assert found[0] == "Give each job, by idle servers: 1 server from 1 idle."
-    assert found[1] == "The price of a server is exp(1.235 - idle/4.568)."
+    assert found[1] == "The table is that of a blocking cost of 4.568 mean sizes."
     assert "idle tuned greedy(p*) for load 0.8765 greedy" in found
     assert "1 to 9 1 2 3 4" in found
     rows = [
-        "price policy, tuned 0.03120 ± 0.00010 0.71",
+        "tuned 0.03120 ± 0.00010 0.71",
         "greedy(p*) 0.125 0.625",
         "greedy(p*) for load 0.8765 0.0625 0.75",
         "true optimum 0.03 0.7",
@@ -76,11 +74,13 @@ def test_a_cluster_that_cannot_carry_the_load_has_no_shares_of_the_papers(told):
 def test_simulated_figures_are_certified_by_their_interval(told):
     simulated = dataclasses.replace(TUNED.performance, method="simulate")
     found = told(dataclasses.replace(TUNED, performance=simulated))
-    assert found[-1] == "Certified: the limit is kept at the far end of the 95 % interval."
+    assert found[-1] == (
+        "Certified: the limit is kept at the upper end of the 95 % confidence interval."
+    )
 
 
 def test_without_a_limit_nothing_is_certified(told):
-    found = told(dataclasses.replace(TUNED, target={"blocked_job_price": 4.0}))
+    found = told(dataclasses.replace(TUNED, target={"blocking_cost": 4.0}))
     assert not any("ertified" in line for line in found)
 
 
@@ -97,12 +97,12 @@ def test_an_optimum_that_is_not_known_is_not_mentioned(told):
 
 def test_a_target_that_is_only_met_on_average_is_not_called_certain(told):
     found = told(dataclasses.replace(TUNED, certified=False))
-    assert found[-1].startswith("Not certified: the limit is not kept at the far end")
+    assert found[-1].startswith("Not certified: the limit lies within")
 
 
-def test_a_price_with_a_long_tail_is_written_out(told):
-    found = told(dataclasses.replace(TUNED, tail=2.0))
-    assert found[1] == "The price of a server is exp(1.235) x (1 + idle/9.136)^-2."
+def test_static_widths_have_no_blocking_cost(told):
+    found = told(dataclasses.replace(TUNED, blocking_cost=None))
+    assert not any("blocking cost" in line for line in found)
 
 
 def test_the_seed_is_told_where_anything_was_drawn(told):

@@ -41,7 +41,7 @@ def test_an_evaluation_that_simulates_is_seeded_too(monkeypatch):
 
     monkeypatch.setattr(experiment_module, "evaluate", simulated)
     policy = greedy_p(SCENARIO)
-    seeds = [Effort(seed).evaluate(SCENARIO, policy).seed for seed in (3, 3, 4)]
+    seeds = [Effort(seed).evaluate(SCENARIO, policy).detail.seed for seed in (3, 3, 4)]
     assert seeds[0] == seeds[1] != seeds[2]
 
 

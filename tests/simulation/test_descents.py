@@ -12,9 +12,9 @@ from moldable import (
     Greedy,
     JobClass,
     MixedErlang,
-    PricePolicy,
     Scenario,
     SpeedUp,
+    Thresholds,
     Workload,
     evaluate,
 )
@@ -30,7 +30,13 @@ TWO_CLASSES = Workload(
     )
 )
 ONE_WIDTH = Workload((JobClass("jobs", 10.0, SpeedUp([1.0])),))
-PRICE = PricePolicy.exponential(0.5, 5.0)
+
+
+def table(workload):
+    rows = {1: 1, 4: 2, 9: 3}
+    return Thresholds(
+        {c.name: {z: w for z, w in rows.items() if w <= len(c.speedup)} for c in workload.classes}
+    )
 
 
 def exact(workload, servers, policy):
@@ -40,10 +46,10 @@ def exact(workload, servers, policy):
 @pytest.mark.parametrize(
     ("workload", "servers", "policy"),
     [
-        (ONE_CLASS, 40, PRICE),
+        (ONE_CLASS, 40, table(ONE_CLASS)),
         (ONE_CLASS, 40, Greedy()),
-        (TWO_PHASES, 40, PRICE),
-        (TWO_CLASSES, 40, PRICE),
+        (TWO_PHASES, 40, table(TWO_PHASES)),
+        (TWO_CLASSES, 40, table(TWO_CLASSES)),
         (ONE_WIDTH, 40, Greedy()),  # Erlang's formula: 7.3e-13
     ],
 )
@@ -58,19 +64,22 @@ def test_descents_agree_with_the_exact_chain(workload, servers, policy):
 
 
 def test_an_interval_holds_what_is_exact():
-    found = rare_blocking_interval(Scenario(ONE_CLASS, 60), PRICE, seed=1)
+    found = rare_blocking_interval(Scenario(ONE_CLASS, 60), table(ONE_CLASS), seed=1)
     low, high = found.interval
-    assert low < exact(ONE_CLASS, 60, PRICE) < high
+    assert low < exact(ONE_CLASS, 60, table(ONE_CLASS)) < high
     assert high - low < 0.3 * found.value
 
 
 def test_threads_do_not_change_the_numbers():
-    found = {rare_blocking(Scenario(ONE_CLASS, 40), PRICE, seed=3, threads=k) for k in (1, 2, 5)}
+    found = {
+        rare_blocking(Scenario(ONE_CLASS, 40), table(ONE_CLASS), seed=3, threads=k)
+        for k in (1, 2, 5)
+    }
     assert len(found) == 1
-    assert rare_blocking(Scenario(ONE_CLASS, 40), PRICE, seed=4) not in found
+    assert rare_blocking(Scenario(ONE_CLASS, 40), table(ONE_CLASS), seed=4) not in found
 
 
 def test_sizes_without_phases_have_no_descents():
     workload = Workload((JobClass("jobs", 14.0, CURVE, size=Deterministic()),))
-    assert rare_blocking(Scenario(workload, 40), PRICE, seed=1) is None
-    assert rare_blocking_interval(Scenario(workload, 40), PRICE, seed=1) is None
+    assert rare_blocking(Scenario(workload, 40), table(ONE_CLASS), seed=1) is None
+    assert rare_blocking_interval(Scenario(workload, 40), table(ONE_CLASS), seed=1) is None

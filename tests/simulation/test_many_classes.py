@@ -8,7 +8,6 @@ import pytest
 from moldable import JobClass, Policy, Scenario, SpeedUp, Workload, evaluate, simulate
 from moldable.errors import SimulationError
 from moldable.policies.policy_table import PolicyTable
-from moldable.simulation.candidates import in_lock_step, try_policies
 from moldable.simulation.chain_run import kernel_arguments
 from moldable.simulation.replications import choose_kernel
 from moldable.system.count_model import chain_model
@@ -35,16 +34,11 @@ def test_blocking_of_many_classes_is_right():
     exact = evaluate(Scenario(classes(80), 40), FirstTwo()).blocking.value
     answer = simulate(Scenario(classes(80), 40), FirstTwo(), jobs=5000, replications=16, seed=1)
     assert abs(answer.blocking.value - exact) < 2 * answer.blocking.half_width < 0.005
-    trials = try_policies(
-        Scenario(classes(80), 40), [FirstTwo()], jobs=5000, replications=4, seed=1
-    )
-    assert abs(trials.blockings[0] - exact) < 0.01
 
 
 @pytest.mark.parametrize(("count", "chain"), [(62, True), (63, False)])
 def test_the_chain_runs_as_many_outcomes_as_it_can_encode(count, chain):
     system = build_system(Scenario(classes(count), 40), FirstTwo())
-    assert in_lock_step(system) is chain
     kernel = choose_kernel(system, "assigned", replications=8)
     assert kernel == ("count-chain" if chain else "bucket-ring")
 

@@ -25,7 +25,7 @@ from moldable.errors import InputError
 
 if TYPE_CHECKING:
     from moldable.text_files import FolderLock
-    from moldable.tuning.families import Families
+    from moldable.tuning.tradeoff import ValueTradeoff
 
 
 def tradeoff(
@@ -35,9 +35,9 @@ def tradeoff(
     regime: RegimeOption = None,
     servers: ServersOption = None,
     workload: WorkloadOption = None,
-    prices: Annotated[
+    costs: Annotated[
         str,
-        typer.Option("--prices", metavar="C1,C2", help="Prices of a blocked job, in mean sizes."),
+        typer.Option("--costs", metavar="C1,C2", help="Costs of a blocked job, in mean sizes."),
     ] = "1,1.5,2,3,4,8,16,24,32,64",
     out: Annotated[
         Path | None,
@@ -53,26 +53,25 @@ def tradeoff(
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """How much time does less blocking cost: at best, by prices, and by the paper's scheme?
+    """How much time does less blocking cost: at best, and by the value policy?
 
     \b
     Examples:
       moldable tradeoff --servers 20 --load 0.8 --speedup 1,1.8,2.5,3,3.4
-      moldable tradeoff --servers 16 --load 0.8 --speedup linear:3 --prices 2,4,8 --json
+      moldable tradeoff --servers 16 --load 0.8 --speedup linear:3 --costs 2,4,8 --json
     """
-    from moldable.tuning.families import families
+    from moldable.tuning.tradeoff import value_tradeoff
 
     output.show_log()
     scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
-    asked = _prices(prices)
+    asked = _costs(costs)
     with ExitStack() as held:
         if out is not None:
             held.enter_context(_make_ready(out))
         drawn = out is not None and _can_draw(out)
         progress = held.enter_context(output.status_line())
-        answer = families(
-            scenario.workload,
-            scenario.servers,
+        answer = value_tradeoff(
+            scenario,
             asked,
             precision=precision,
             seed=seed,
@@ -93,16 +92,16 @@ def tradeoff(
         show_tradeoff_chart(output.console(narrowest=0), answer)
 
 
-def _prices(text: str) -> list[float]:
+def _costs(text: str) -> list[float]:
     from moldable.optimal.optimal_control import DEAREST
 
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--prices {text!r} is not a list of numbers; write 2,4,8") from None
-    if not all(0.0 < price < DEAREST for price in found):
+        raise InputError(f"--costs {text!r} is not a list of numbers; write 2,4,8") from None
+    if not all(0.0 < cost < DEAREST for cost in found):
         raise InputError(
-            f"--prices {text!r}: prices must be above 0 and below {DEAREST:g}, in mean sizes; "
+            f"--costs {text!r}: costs must be above 0 and below {DEAREST:g}, in mean sizes; "
             f"write 2,4,8"
         )
     return sorted(set(found))
@@ -132,7 +131,7 @@ def _can_draw(folder: Path) -> bool:
     return True
 
 
-def _write(answer: Families, folder: Path, *, drawn: bool) -> None:
+def _write(answer: ValueTradeoff, folder: Path, *, drawn: bool) -> None:
     from moldable.reporting.figures import rendered
     from moldable.reporting.tradeoff_plot import tradeoff_figure
     from moldable.text_files import write_whole

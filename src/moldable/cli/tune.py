@@ -1,4 +1,4 @@
-"""`moldable tune`: the price policy that reaches a target at this n."""
+"""`moldable tune`: the policy that reaches a target at this n."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from moldable.cli import output
 from moldable.cli.evaluate import PrecisionOption, SeedOption, ThreadsOption
 from moldable.cli.system import (
+    ArrivalsOption,
     JsonOption,
     LoadOption,
     RegimeOption,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from moldable.policies.decisions import Decisions
     from moldable.tuning.tuned import Tuned
 
-TARGETS = ("--max-blocking", "--blocked-job-price", "--max-time")
+TARGETS = ("--max-blocking", "--blocking-cost", "--max-time")
 
 
 def tune(
@@ -39,10 +40,10 @@ def tune(
         float | None,
         typer.Option("--max-blocking", metavar="P", help="Least time with at most this blocking."),
     ] = None,
-    blocked_job_price: Annotated[
+    blocking_cost: Annotated[
         float | None,
         typer.Option(
-            "--blocked-job-price",
+            "--blocking-cost",
             metavar="C",
             help="Least cost per arrival; a blocked job costs so many mean sizes.",
         ),
@@ -50,15 +51,6 @@ def tune(
     max_time: Annotated[
         float | None,
         typer.Option("--max-time", metavar="T", help="Least blocking with at most this mean time."),
-    ] = None,
-    long_tail: Annotated[
-        bool | None,
-        typer.Option(
-            "--long-tail/--no-long-tail",
-            help="Whether prices that fall ever more slowly are tried, too, which takes twice as "
-            "long.",
-            show_default="for several classes, and curves that are not concave",
-        ),
     ] = None,
     optimum: Annotated[
         bool,
@@ -69,6 +61,7 @@ def tune(
         ),
     ] = False,
     size: SizeOption = None,
+    arrivals: ArrivalsOption = None,
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
@@ -79,26 +72,24 @@ def tune(
     \b
     Examples:
       moldable tune --servers 30 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --max-blocking 0.08
-      moldable tune --servers 20 --load 0.8 --speedup linear:4 --blocked-job-price 4 --json
+      moldable tune --servers 20 --load 0.8 --speedup linear:4 --blocking-cost 4 --json
       moldable tune --workload examples/gpus.toml --max-blocking 0.2
-      moldable tune --servers 20 --load 0.8 --speedup 1,1.8,2.5 --max-time 0.6 --long-tail
+      moldable tune --servers 20 --load 0.8 --speedup 1,1.8,2.5 --max-time 0.6
     With --json the answer can be given to --policy of other commands as a file.
     """
     from moldable.exact.states import MOST_STATES
+    from moldable.tuning.reference import AT_ONCE, fits
     from moldable.tuning.tuning import tune as run
-    from moldable.tuning.yardstick import AT_ONCE, fits
 
-    _refuse_none_or_several(max_blocking, blocked_job_price, max_time)
+    _refuse_none_or_several(max_blocking, blocking_cost, max_time)
     output.show_log()
-    scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
+    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
     with output.status_line() as progress:
         answer = run(
-            scenario.workload,
-            scenario.servers,
+            scenario,
             max_blocking=max_blocking,
-            blocked_job_price=blocked_job_price,
+            blocking_cost=blocking_cost,
             max_time=max_time,
-            long_tail=long_tail,
             optimum=optimum,
             precision=precision,
             seed=seed,
@@ -115,8 +106,7 @@ def tune(
         from moldable.reporting.tuning_text import show_tuned
 
         show_tuned(output.console(), answer, decided)
-        system = (scenario.workload, scenario.servers)
-        if not optimum and fits(*system, MOST_STATES) and not fits(*system, AT_ONCE):
+        if not optimum and fits(scenario, MOST_STATES) and not fits(scenario, AT_ONCE):
             output.note("the true optimum would take a while here: ask for it with --optimum")
 
 

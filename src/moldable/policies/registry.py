@@ -127,18 +127,8 @@ def _greedy_p(_: Any, parameter: str, scenario: Scenario) -> Policy | None:
     return found
 
 
-def _price(policy: Any, parameter: str, scenario: Scenario) -> Policy:
-    if not parameter:
-        untuned = resolve_name("moldable.policies.untuned:untuned_price")
-        found: Policy = untuned(scenario.workload, scenario.servers)
-        return found
-    match tuple(map(float, parameter.split(","))):
-        case (q0, ell):
-            found = policy.exponential(q0, ell)
-        case (q0, ell, tail):
-            found = policy.long_tailed(q0, ell, tail)
-        case _:
-            raise ValueError
+def _value(_: Any, parameter: str, scenario: Scenario) -> Policy:
+    found: Policy = resolve_name("moldable.policies.value:value_policy")(scenario, float(parameter))
     return found
 
 
@@ -155,16 +145,22 @@ def _tables(data: Data, row: str) -> dict[str, dict[int, Any]]:
     for name, table in _classes(data).items():
         if not isinstance(table, dict):
             raise InputError(f"class {name!r} has {table!r}; write {row}")
-        tables[name] = {}
-        for key, value in table.items():
-            number = int(key) if key.isascii() and key.isdigit() and len(key) <= DIGITS else None
-            if number is None or number in tables[name]:
-                raise InputError(
-                    f"class {name!r}: key {key[:DIGITS]!r} is no whole number of servers or "
-                    f"repeats one; write {row}"
-                )
-            tables[name][number] = value
+        tables[name] = _whole_keys(name, table, row)
     return tables
+
+
+def _whole_keys(name: str, table: dict[str, Any], row: str) -> dict[int, Any]:
+    """Return a table whose keys are numbers of servers; a draw among widths is one itself."""
+    found: dict[int, Any] = {}
+    for key, value in table.items():
+        number = int(key) if key.isascii() and key.isdigit() and len(key) <= DIGITS else None
+        if number is None or number in found:
+            raise InputError(
+                f"class {name!r}: key {key[:DIGITS]!r} is no whole number of servers or "
+                f"repeats one; write {row}"
+            )
+        found[number] = _whole_keys(name, value, row) if isinstance(value, dict) else value
+    return found
 
 
 def _read_greedy_p(policy: Any, data: Data) -> Policy:
@@ -189,28 +185,6 @@ def _read_fixed(policy: Any, data: Data) -> Policy:
     if not isinstance(strict, bool):
         raise InputError(f'"strict" is {strict!r}; it must be true or false')
     found: Policy = policy(data["width"], strict)
-    return found
-
-
-def _read_price(policy: Any, data: Data) -> Policy:
-    prices = resolve_name("moldable.policies.prices")
-    shapes: dict[frozenset[str], Callable[..., Any]] = {
-        frozenset({"q0", "ell"}): prices.ExponentialPrice,
-        frozenset({"q0", "ell", "tail"}): prices.LongTailPrice,
-        frozenset({"scale", "exponent"}): prices.PowerLawPrice,
-        frozenset({"prices"}): prices.TabulatedPrice.of,
-    }
-    given = {key: value for key, value in data.items() if key not in {"policy", "form"}}
-    shape = shapes.get(frozenset(given))
-    if shape is None:
-        raise InputError(
-            f"policy 'price' is given by {', '.join(sorted(given)) or 'nothing'}; give \"q0\" and "
-            f'"ell", or these and "tail", or "prices", or "scale" and "exponent"'
-        )
-    values = [
-        given[key] for key in ("q0", "ell", "tail", "prices", "scale", "exponent") if key in given
-    ]
-    found: Policy = policy(shape(*values), data.get("form", policy.form))
     return found
 
 
@@ -288,20 +262,13 @@ KINDS: Final = {
             example='{"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}}',
         ),
     ),
-    "price": PolicyKind(
-        "moldable.policies.price:PricePolicy",
-        "holding a server costs exp(Q0 - idle/ELL), or exp(Q0) (1 + idle/(TAIL ELL))^-TAIL; "
-        "without numbers: a rule's guess",
-        usage="price[:Q0,ELL[,TAIL]]",
-        example="price, price:1,8 or price:1,8,2",
-        parameter="Q0,ELL or Q0,ELL,TAIL, two or three numbers",
-        build=_price,
-        json=JsonForm(
-            _read_price,
-            lambda policy: {**policy.price.keys(), "form": policy.form},
-            optional=("q0", "ell", "tail", "prices", "scale", "exponent", "form"),
-            example='{"policy": "price", "q0": 1, "ell": 8, "form": "stepwise"}',
-        ),
+    "value": PolicyKind(
+        "moldable.policies.value:value_policy",
+        "widths by idle servers, for a blocked job that costs COST mean sizes",
+        usage="value:COST",
+        example="value:8",
+        parameter="a cost",
+        build=_value,
     ),
     "equi": PolicyKind(
         "moldable.policies.equi:Equi",

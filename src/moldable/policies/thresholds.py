@@ -1,4 +1,4 @@
-"""The more servers are idle, the wider the job: a table of thresholds for each class.
+"""Tables of widths by idle servers, one for each class.
 
 Trunk reservation, carried over from whom to admit to how wide: thresholds on the idle servers are
 what is best for rigid jobs of several values (B. L. Miller, "A queueing reward system with several
@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
 
+import numpy as np
+
+from moldable.arrays import Floats
 from moldable.checks import whole
 from moldable.errors import PolicyError
 from moldable.model.workload import JobClass, Workload
@@ -22,7 +25,16 @@ from moldable.policies.class_entries import (
     refuse_other_classes,
     refuse_unknown_width,
 )
-from moldable.policies.policy_table import Policy, PolicyTable
+from moldable.policies.policy_table import (
+    Policy,
+    PolicyTable,
+    grantable,
+    refuse_bad_wishes,
+    refuse_large_table,
+)
+
+Choice = int | Mapping[int, float]
+"""A width, or widths with the probabilities with which they are drawn."""
 
 
 @final
@@ -33,10 +45,11 @@ class Thresholds(Policy):
     With fewer idle than the first row says, a job gets the narrowest width its class allows.
 
     Args:
-        tables: for each class name, {idle count: width from there on}, the counts ascending.
+        tables: for each class name, {idle count: choice from there on}, the counts ascending. A
+            choice is a width, or {width: probability} to draw one at random.
     """
 
-    tables: Mapping[str, Mapping[int, int]]
+    tables: Mapping[str, Mapping[int, Choice]]
 
     def __post_init__(self) -> None:
         tables = {
@@ -46,27 +59,41 @@ class Thresholds(Policy):
         object.__setattr__(self, "tables", tables)
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
-        """Wish for the width of the last row that is reached."""
+        """Return the choice of the last row that is reached."""
         table = self._table(job_class)
         starts = tuple(table)
         reached = bisect_right(starts, idle)
         if reached == 0:
             return {int(job_class.speedup.widths[0]): 1.0}
-        width = table[starts[reached - 1]]
-        refuse_unknown_width(self.name, job_class, width)
-        return {width: 1.0}
+        shares = _shares(table[starts[reached - 1]])
+        for width in shares:
+            refuse_unknown_width(self.name, job_class, width)
+        return shares
 
     def reach(self, job_class: JobClass, servers: int) -> int:
-        """From the last row on, its width is granted."""
+        """Return the idle count of the last row."""
         return min(max(self._table(job_class)), servers)
 
     def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
         """Tabulate the policy; every class and width it names must be there."""
         refuse_other_classes(workload, self.tables, self.name)
-        for job_class in workload.classes:
-            for width in self._table(job_class).values():
+        pairs = zip(workload.classes, pools, strict=True)
+        rows = tuple(self._rows(job_class, servers) for job_class, servers in pairs)
+        return PolicyTable(workload.classes, rows, self.name)
+
+    def _rows(self, job_class: JobClass, servers: int) -> Floats:
+        """Return the probabilities of the granted widths, by idle servers."""
+        curve, table = job_class.speedup, self._table(job_class)
+        size = self.reach(job_class, servers) + 1
+        refuse_large_table(self.name, size, len(curve))
+        found, granted = np.zeros((size, len(curve))), grantable(curve, int(curve.widths[-1]))
+        # Below the first row a job gets the narrowest width, where that fits.
+        found[min(int(curve.widths[0]), size) : min(*table, size), 0] = 1.0
+        for start, end in pairwise((*table, max(size, max(table) + 1))):
+            for width, share in _shares(table[start]).items():
                 refuse_unknown_width(self.name, job_class, width)
-        return super().tabulate(workload, pools)
+                found[start:end, granted[width]] += share
+        return found
 
     def describe(self) -> str:
         """Say the tables in words, such as "2 servers from 4 idle, 3 from 10"."""
@@ -79,11 +106,15 @@ class Thresholds(Policy):
         """What reports call it."""
         return "thresholds"
 
-    def _table(self, job_class: JobClass) -> Mapping[int, int]:
+    def _table(self, job_class: JobClass) -> Mapping[int, Choice]:
         return entry_of(job_class, self.tables, self.name, "table")
 
 
-def _checked(name: str, table: Mapping[int, int]) -> dict[int, int]:
+def _shares(choice: Choice) -> Mapping[int, float]:
+    return choice if isinstance(choice, Mapping) else {choice: 1.0}
+
+
+def _checked(name: str, table: Mapping[int, Choice]) -> dict[int, Choice]:
     where = f"thresholds, class {name!r}"
     if not isinstance(table, Mapping) or not table:
         raise PolicyError(
@@ -91,16 +122,15 @@ def _checked(name: str, table: Mapping[int, int]) -> dict[int, int]:
             f"{{'jobs': {{idle count: width}}}}, such as {{'jobs': {{1: 1, 4: 2}}}}"
         )
     rows = {
-        whole(idle, f"{where}: idle count", PolicyError): whole(
-            width, f"{where}: width", PolicyError
-        )
-        for idle, width in table.items()
+        whole(idle, f"{where}: idle count", PolicyError): _checked_choice(where, choice)
+        for idle, choice in table.items()
     }
-    for idle, width in rows.items():
-        if width > idle:
+    for idle, choice in rows.items():
+        widest = max(_shares(choice))
+        if widest > idle:
             raise PolicyError(
-                f"{where}: width {width} from {idle} idle is more than are idle; start that row at "
-                f"{width} or give a narrower width"
+                f"{where}: width {widest} from {idle} idle is more than are idle; start that row "
+                f"at {widest} or give a narrower width"
             )
     for before, after in pairwise(rows):
         if after <= before:
@@ -111,7 +141,22 @@ def _checked(name: str, table: Mapping[int, int]) -> dict[int, int]:
     return rows
 
 
-def _in_words(table: Mapping[int, int]) -> str:
-    (idle, width), *others = table.items()
-    first = f"{width} server{'s' if width > 1 else ''} from {idle} idle"
-    return ", ".join((first, *(f"{width} from {idle}" for idle, width in others)))
+def _checked_choice(where: str, choice: Choice) -> Choice:
+    if not isinstance(choice, Mapping):
+        return whole(choice, f"{where}: width", PolicyError)
+    refuse_bad_wishes(where, choice)
+    return {int(width): float(share) for width, share in choice.items()}
+
+
+def _in_words(table: Mapping[int, Choice]) -> str:
+    (idle, choice), *others = table.items()
+    plural = "" if _widths(choice) == "1" else "s"
+    first = f"{_widths(choice)} server{plural} from {idle} idle"
+    return ", ".join((first, *(f"{_widths(choice)} from {idle}" for idle, choice in others)))
+
+
+def _widths(choice: Choice) -> str:
+    """Write a width, or several with their probabilities: "1 (25 %) or 2 (75 %)"."""
+    if not isinstance(choice, Mapping):
+        return str(choice)
+    return " or ".join(f"{width} ({100.0 * share:.3g} %)" for width, share in choice.items())

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 
 from moldable.system.performance import Performance
-from moldable.tuning.families import Chosen, Families
+from moldable.tuning.tradeoff import ValueTradeoff
 
 Point = tuple[float, float]
 
@@ -31,7 +31,7 @@ class Marked(NamedTuple):
     points: list[Point]
 
 
-def show_tradeoff_chart(console: Console, answer: Families) -> None:
+def show_tradeoff_chart(console: Console, answer: ValueTradeoff) -> None:
     """Draw the curves; lower and further left is better."""
     families = _families(answer)
     for line in _drawn(families, min(console.width, WIDEST) - MARGIN):
@@ -39,22 +39,17 @@ def show_tradeoff_chart(console: Console, answer: Families) -> None:
     console.print("  ".join(f"{part.mark} {part.name}" for part in families))
 
 
-def _families(answer: Families) -> list[Marked]:
+def _families(answer: ValueTradeoff) -> list[Marked]:
     """List what is drawn; later marks cover earlier ones."""
     found = []
     if answer.optimum is not None:
         found.append(Marked("·", "true optimum", answer.optimum.edge(ACROSS)))
     return [
         *found,
-        Marked("□", "static", _places(answer.static)),
-        Marked("●", "price policy", _places(answer.price_policy)),
+        Marked("●", "value policy", [_place(part.performance) for part in answer.value_policy]),
         Marked("★", "greedy(p*)", [_place(answer.greedy_p)] if answer.greedy_p else []),
         Marked("▲", "greedy", [_place(answer.greedy)]),
     ]
-
-
-def _places(chosen: tuple[Chosen, ...]) -> list[Point]:
-    return [_place(part.performance) for part in chosen]
 
 
 def _place(answer: Performance) -> Point:

@@ -1,37 +1,36 @@
-"""How does the trade-off look? Blocking across, mean time up, a curve for each family."""
+"""How does the trade-off look? Blocking across, mean time up; lower and left is better."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new_figure
-from moldable.tuning.families import Chosen, Families
+from moldable.reporting.figures import BLUE, GREEN, GREY, VERMILION, new_figure
+from moldable.system.performance import Performance
+from moldable.tuning.tradeoff import ValueTradeoff
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 NARROWEST: Final = 0.01
 """Range of times that is drawn at least, as a share of them."""
 
 
-def tradeoff_figure(answer: Families) -> Figure:
+def tradeoff_figure(answer: ValueTradeoff) -> Figure:
     """Draw the curves; lower and further left is better."""
     figure = new_figure((7.0, 4.6))
     axes = figure.add_subplot()
     if answer.optimum is not None:
         edge = zip(*answer.optimum.edge(), strict=True)
         axes.plot(*edge, "-", color=GREY, lw=3, label="true optimum (nothing lies below)")
-    _family(axes, answer.static, "s", ORANGE, "static: greedy(p*) for other loads")
-    _family(axes, answer.price_policy, "o", BLUE, "price policy")
+    points = sorted({_place(part.performance) for part in answer.value_policy})
+    axes.plot(*zip(*points, strict=True), "--o", color=BLUE, ms=6, lw=1, label="value policy")
     for name, part, mark, colour in (
         ("greedy(p*)", answer.greedy_p, "*", VERMILION),
         ("greedy", answer.greedy, "^", GREEN),
     ):
         if part is None:
             continue
-        place = ([part.blocking.value], [part.mean_execution_time.value])
-        axes.plot(*place, mark, color=colour, ms=11, label=name)
+        axes.plot(*_place(part), mark, color=colour, ms=11, label=name)
     axes.set_xlabel("blocking probability")
     axes.set_ylabel("mean execution time of accepted jobs (units of time)")
     axes.set_xlim(left=0.0)
@@ -42,8 +41,5 @@ def tradeoff_figure(answer: Families) -> Figure:
     return figure
 
 
-def _family(axes: Axes, chosen: tuple[Chosen, ...], mark: str, colour: str, name: str) -> None:
-    points = sorted(
-        {(c.performance.blocking.value, c.performance.mean_execution_time.value) for c in chosen}
-    )
-    axes.plot(*zip(*points, strict=True), f"--{mark}", color=colour, ms=6, lw=1, label=name)
+def _place(answer: Performance) -> tuple[float, float]:
+    return answer.blocking.value, answer.mean_execution_time.value

@@ -20,14 +20,16 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
         decided: its decisions as "tuned", beside those of "greedy_p", "static" and "greedy".
     """
     console.print(f"Give each job, by idle servers: {answer.thresholds}.")
-    console.print(f"The price of a server is {_formula(answer)}.")
+    if answer.blocking_cost is not None:
+        cost = f"{answer.blocking_cost:.4g}"
+        console.print(f"The table is that of a blocking cost of {cost} mean sizes.")
     headings = {"tuned": "tuned"}
     if answer.greedy_p is not None:
         headings["greedy_p"] = "greedy(p*)"
     if answer.static is not None:
         headings["static"] = f"for load {answer.static.design_load:.4g}"
     show_decisions(console, decided, {**headings, "greedy": "greedy"})
-    console.print("What that comes to:")
+    console.print("Expected performance:")
     console.print(_beside(answer))
     if answer.limited:
         console.print(_kept(answer))
@@ -35,18 +37,11 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
         console.print(f"Seed {answer.seed} finds the same again.")
 
 
-def _formula(answer: Tuned) -> str:
-    if answer.tail is None:
-        return f"exp({answer.q0:.4g} - idle/{answer.ell:.4g})"
-    reach = answer.tail * answer.ell
-    return f"exp({answer.q0:.4g}) x (1 + idle/{reach:.4g})^-{answer.tail:g}"
-
-
 def _kept(answer: Tuned) -> str:
     if not answer.certified:
-        return "Not certified: the limit is not kept at the far end of the 95 % interval."
+        return "Not certified: the limit lies within the 95 % confidence interval."
     if answer.performance.method == "simulate":
-        return "Certified: the limit is kept at the far end of the 95 % interval."
+        return "Certified: the limit is kept at the upper end of the 95 % confidence interval."
     return "Certified: the figures are exact, and the limit is kept."
 
 
@@ -56,7 +51,7 @@ def _beside(answer: Tuned) -> Table:
     table.add_column("policy", overflow="fold")
     for heading in ("blocking", "mean execution time"):
         table.add_column(heading, justify="right", no_wrap=True)
-    rows = [("price policy, tuned", answer.performance)]
+    rows = [("tuned", answer.performance)]
     if answer.greedy_p is not None:
         rows.append(("greedy(p*)", answer.greedy_p))
     if answer.static is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -175,39 +174,6 @@ def by_pool(system: System) -> list[System]:
     if system.shared or len(system.pools) == 1:
         return [system]
     return [_alone(system, j) for j in range(len(system.pools))]
-
-
-def on_common_kinds(systems: Sequence[System]) -> list[System]:
-    """Describe policies on one cluster by the kinds that occur under any of them."""
-    pairs = sorted(
-        {
-            (j, width, scale)
-            for system in systems
-            for j, width, scale in zip(
-                system.kind_class.tolist(),
-                system.kind_width.tolist(),
-                system.kind_scale.tolist(),
-                strict=True,
-            )
-        }
-    )
-    classes, widths, scales = (np.array(column) for column in zip(*pairs, strict=True))
-    rows = sum(len(table) for system in systems for table in system.wishes)
-    refuse_large_table(" and ".join(s.policy_name for s in systems), rows, len(pairs))
-
-    def spread(system: System) -> System:
-        place = [
-            int(np.flatnonzero((classes == j) & (widths == width))[0])
-            for j, width in zip(system.kind_class, system.kind_width, strict=True)
-        ]
-        wishes = [np.zeros((rows.shape[0], classes.size)) for rows in system.wishes]
-        for wide, rows in zip(wishes, system.wishes, strict=True):
-            wide[:, place] = rows
-        return dataclasses.replace(
-            system, kind_class=classes, kind_width=widths, kind_scale=scales, wishes=tuple(wishes)
-        )
-
-    return [spread(system) for system in systems]
 
 
 def _alone(system: System, j: int) -> System:

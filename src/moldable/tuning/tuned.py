@@ -1,4 +1,4 @@
-"""What is a tuned price policy, beside its rivals?"""
+"""A tuned policy, beside others under the same target."""
 
 from __future__ import annotations
 
@@ -6,38 +6,34 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from moldable.files.policy_file import policy_data
-from moldable.policies.price import PricePolicy
+from moldable.policies.policy_table import Policy
 from moldable.system.performance import Performance
-from moldable.tuning.static_family import Static
-from moldable.tuning.yardstick import Best
+from moldable.tuning.reference import Best
+from moldable.tuning.static import Static
 
 
 @final
 @dataclass(frozen=True)
 class Tuned:
-    """A price policy that reaches a target.
+    """A policy that reaches a target.
 
     Attributes:
-        q0: of its price exp(q0 - idle/ell).
-        ell: of its price.
-        tail: of its price, exp(q0) * (1 + idle/(tail * ell))**-tail then; None for the exponential.
-        policy: itself.
+        blocking_cost: in mean sizes, for which its table was computed; None of static widths.
+        policy: itself: widths by idle servers, or greedy(p) where static widths are better.
         thresholds: its decisions in words.
         performance: how it performs, with intervals.
         greedy_p: how greedy(p*) performs; None if the cluster cannot carry the load.
         static: the best greedy(p) for another load under the same target; None if none was found.
-        optimum: what no policy can better, where that is known.
-        target: what was asked for: one of "max_blocking", "blocked_job_price" and "max_time".
+        optimum: the optimum over all policies, where that is known.
+        target: what was asked for: one of "max_blocking", "blocking_cost" and "max_time".
         precision: of simulated figures.
         seed: with which the same is found again; None if nothing was drawn at random.
-        certified: whether the limit is kept exactly, or at the far end of the 95 % interval; True
+        certified: whether the limit is kept exactly, or at the upper end of the 95 % interval; True
             if there is none to keep.
     """
 
-    q0: float
-    ell: float
-    tail: float | None
-    policy: PricePolicy
+    blocking_cost: float | None
+    policy: Policy
     thresholds: str
     performance: Performance
     greedy_p: Performance | None
@@ -51,20 +47,15 @@ class Tuned:
     @property
     def limited(self) -> bool:
         """Is there a limit to keep?"""
-        return "blocked_job_price" not in self.target
+        return "blocking_cost" not in self.target
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
         static = None
         if self.static is not None:
-            static = {
-                "design_load": self.static.design_load,
-                **_two(self.static.performance),
-            }
+            static = {"design_load": self.static.design_load, **_two(self.static.performance)}
         return {
-            "q0": self.q0,
-            "ell": self.ell,
-            "tail": self.tail,
+            "blocking_cost": self.blocking_cost,
             "thresholds": self.thresholds,
             **self.performance.figures(),
             "greedy_p": None if self.greedy_p is None else _two(self.greedy_p),

@@ -1,243 +1,243 @@
-"""Which two numbers make the price policy reach a target, at any n?
+"""Find a policy for a target by turning one knob, the blocking cost of the value policy.
 
-By the exact chain where it is small; else by trying many prices at once on common random numbers.
-Blocking too rare for these is followed down its tail. The chosen price is judged apart.
+The model of the value function says where to evaluate next; evaluations are exact where possible.
+What the nearest two tables leave of a limit is used up by drawing between them, and the policy that
+is chosen among simulated ones is certified on random numbers of its own.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from functools import partial
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, final
 
-from moldable.errors import ControlError
 from moldable.evaluation.evaluate import check_request
 from moldable.exact.states import MOST_STATES
-from moldable.model.workload import Workload
-from moldable.policies.price import PricePolicy
+from moldable.model.scenario import Scenario, checked_scenario
+from moldable.policies.greedy import GreedyP
+from moldable.policies.kinds import Kinds
+from moldable.policies.policy_table import Policy
+from moldable.policies.thresholds import Thresholds
 from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.system.performance import Performance
-from moldable.tuning.judge import Judge
-from moldable.tuning.knob import Knob, price_knob
-from moldable.tuning.rare import rarest_within_time, within_rare_blocking
-from moldable.tuning.refusals import (
-    nearest_found,
-    refuse_endless_sizes,
-    refuse_impossible,
-    unreached,
-)
-from moldable.tuning.search import Search
-from moldable.tuning.shapes import EXPONENTIAL, tails_tried
-from moldable.tuning.static_family import Static, StaticFamily, optimal_shares
-from moldable.tuning.steps import Say, silent
-from moldable.tuning.targets import HOPELESS, Target
-from moldable.tuning.trials import FEW_SERVERS, Pair, Trials, one_pool, weights_do_not_count
+from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.polish import Polish
+from moldable.tuning.reference import AT_ONCE, best, fits
+from moldable.tuning.refusals import refuse_less_than_fastest, unreached
+from moldable.tuning.search import Family, LimitSearch, Point, least_cost
+from moldable.tuning.static import DesignLoads, Static, optimal_shares
+from moldable.tuning.targets import Target
 from moldable.tuning.tuned import Tuned
-from moldable.tuning.yardstick import AT_ONCE, best, fits
+from moldable.tuning.value_tables import ValueTables
 
-Settled = tuple[Knob[PricePolicy], Performance, bool]
+ProgressCallback = Callable[[str], None]
+"""Called with the step that begins, in words."""
 
-POLISHED: Final = {True: 4, False: 2}
-LOOKS: Final = {True: ((64, 7), (16, 9)), False: ((48, 5), (12, 7))}
-"""The round whose number of jobs the neighbours of the best take; how many of all are then measured
-again, and with the jobs of which round: in lock step (True), or one by one."""
-FINALISTS: Final = 3
-"""Tables that are judged, unless they are judged exactly."""
-LEAST_BLOCKING: Final = 1e6
-"""A price of blocked jobs, in mean sizes, beside which time hardly counts."""
+ATTEMPTS: Final = 4
+"""To certify a simulated policy."""
+SAFETY: Final = 0.01
+"""Logarithm by which the aim is lowered further after a failed attempt."""
+SWINGS: Final = math.log(2.0)
+"""Logarithm of true over modelled blocking from which feedback is taken to oscillate."""
 NO_OPTIMUM: Final = (
-    f"the true optimum is not known here: it needs exponential sizes and at most {MOST_STATES:,} "
-    f"states"
+    f"the true optimum is not known here: it needs exponential sizes, Poisson arrivals and at most "
+    f"{MOST_STATES:,} states"
 )
 NOT_CLOSELY: Final = (
-    "the true optimum is not known here: the dynamic programme came to no close answer; it needs "
-    "figures that numbers can tell apart and classes whose sizes do not differ a millionfold"
+    "the true optimum is not known here: the dynamic programme did not converge; it needs "
+    "differences above floating-point precision and classes whose sizes do not differ a millionfold"
 )
 
 
 def tune(
-    workload: Workload,
-    servers: int,
+    scenario: Scenario,
     *,
     max_blocking: float | None = None,
-    blocked_job_price: float | None = None,
     max_time: float | None = None,
-    long_tail: bool | None = None,
+    blocking_cost: float | None = None,
     optimum: bool = False,
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Say | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Tuned:
-    """Find the price policy that reaches a target; give exactly one.
+    """Find a policy that reaches a target; give exactly one.
 
     Args:
-        workload: the classes, sharing one pool.
-        servers: the size of the cluster.
+        scenario: classes that share one pool of servers, and their arrivals.
         max_blocking: least mean execution time with at most this blocking.
-        blocked_job_price: least (1 - blocking) x time + price x blocking, in mean sizes.
         max_time: least blocking with at most this mean execution time.
-        long_tail: whether prices that fall ever more slowly are tried beside the exponential, which
-            is twice the work; if not said, where it pays: for several classes, and curves that are
-            not concave. Elsewhere it gains 0.1 %.
-        optimum: whether the true optimum is computed where that takes minutes, too: up to five
-            million states.
-        precision: of simulated figures.
+        blocking_cost: least (1 - blocking) x mean execution time + cost x blocking, in mean sizes.
+        optimum: whether the optimum over all policies is computed where that takes minutes, too: up
+            to five million states.
+        precision: target relative half-width of the 95 % confidence intervals of simulations.
         seed: of simulations; a fresh one if not given.
         threads: of simulations; all cores by default.
         progress: called with the step that begins, in words.
     """
-    say = progress or silent
+    say = progress or no_progress
     check_request("auto", precision)
     check_seed_and_threads(seed, threads)
-    seed = fresh_seed() if seed is None else seed
-    trials = Trials(one_pool(workload), servers, seed, threads)
-    target = Target.of(max_blocking, blocked_job_price, max_time, trials.unit)
-    judge = Judge(trials, target, precision)
-    knob, answer, certified = _settled(
-        judge, say, tails_tried(trials.workload, trials.servers, long_tail=long_tail)
+    scenario = _one_pool(scenario)
+    kinds = Kinds.of(scenario)
+    target = Target.of(max_blocking, blocking_cost, max_time, kinds.mean_size)
+    refuse_less_than_fastest(scenario, target)
+    evaluator = Evaluator(
+        scenario,
+        target,
+        precision=precision,
+        seed=fresh_seed() if seed is None else seed,
+        threads=threads,
     )
-    return _beside_rivals(judge, knob, answer, say, certified=certified, optimum=optimum)
-
-
-def _beside_rivals(
-    judge: Judge,
-    knob: Knob[PricePolicy],
-    answer: Performance,
-    say: Say,
-    *,
-    certified: bool,
-    optimum: bool,
-) -> Tuned:
-    """Evaluate what the paper's scheme and the true optimum reach under the same target."""
-    trials, target = judge.trials, judge.target
-    workload, servers = trials.workload, trials.servers
-    say("trying greedy(p*) for other loads")
-    paper, static = optimal_shares(workload, servers), StaticFamily(trials).best(judge)
-    say("computing the true optimum")
     states = MOST_STATES if optimum else AT_ONCE
-    known = best(workload, servers, target, states)
-    doubts = _doubts(judge, answer, static, certified=certified)
-    if known is None and fits(workload, servers, states):
-        doubts.append(NOT_CLOSELY)
-    elif known is None and optimum:
-        doubts.append(NO_OPTIMUM)
+    chosen = _Tuning(kinds, target, evaluator, say).run(states)
+    say("computing the true optimum")
+    known = best(scenario, target, states)
+    notes = list(chosen.warnings)
+    if known is None and (optimum or fits(scenario, states)):
+        notes.append(NOT_CLOSELY if fits(scenario, states) else NO_OPTIMUM)
+    shares = optimal_shares(scenario)
+    answer = chosen.answer
     return Tuned(
-        **{"tail": None} | knob.policy.price.keys(),
-        policy=knob.policy,
-        thresholds=knob.policy.describe(workload, servers),
-        performance=dataclasses.replace(answer, warnings=(*answer.warnings, *doubts)),
-        greedy_p=None if paper is None else judge.evaluate(paper),
-        static=static,
+        blocking_cost=chosen.blocking_cost,
+        policy=chosen.policy,
+        thresholds=_in_words(chosen.policy),
+        performance=dataclasses.replace(answer, warnings=(*answer.warnings, *notes)),
+        greedy_p=None if shares is None else evaluator(shares),
+        static=chosen.static,
         optimum=known,
-        target=target.asked,
-        precision=judge.precision,
-        seed=None if trials.exact else trials.seed,
-        certified=certified,
+        target={target.name: target.value},
+        precision=precision,
+        seed=evaluator.seed if evaluator.simulated else None,
+        certified=chosen.certified,
     )
 
 
-def _settled(judge: Judge, say: Say, tails: Sequence[float]) -> Settled:
-    """Find the best price that keeps the limit; the last is whether it is certified."""
-    trials, target = judge.trials, judge.target
-    system = trials.workload, trials.servers
-    say("looking for the least possible blocking")
-    refuse_endless_sizes(trials)
-    refuse_impossible(*system, target)
-    found, refused = _judged(judge, target, say, tails)
-    if target.max_blocking is not None and not target.rare and not any(one[2] for one in found):
-        # Just above the least blocking of the family only a search for that very least finds it.
-        rarest = Target.of(None, LEAST_BLOCKING, None, trials.unit)
-        found += _judged(judge, rarest, say, tails)[0]
-    if not found:
-        raise unreached(*system, target, refused, say)
-    knob, answer, certified = min(found, key=lambda one: (not one[2], target.merit_of(one[1])))
-    if target.merit_of(answer) >= HOPELESS and (not judge.blind or judge.refuted(answer)):
-        raise unreached(*system, target, nearest_found(target, answer), say)
-    return knob, answer, certified
+def no_progress(step: str) -> None:
+    """Report nothing."""
 
 
-def _judged(
-    judge: Judge, aim: Target, say: Say, tails: Sequence[float]
-) -> tuple[list[Settled], str]:
-    """Judge what searches for an aim find, a price of each tail; say why if there is none."""
-    found, refused = [], ""
-    for tail in tails:
-        step = say if math.isinf(tail) else partial(_say_with, say, tail)
-        try:
-            rounds = candidates(judge.trials, aim, step, tail)
-        except ControlError as error:
-            refused = refused or error.message
-            continue
-        step("judging the best prices")
-        found += [judge.settle(finalists, slope) for finalists, slope in rounds]
-    return found, refused
+@final
+@dataclass(frozen=True)
+class _Chosen:
+    policy: Policy
+    answer: Performance
+    blocking_cost: float | None
+    static: Static | None
+    certified: bool
+    warnings: tuple[str, ...]
 
 
-def _say_with(say: Say, tail: float, step: str) -> None:
-    say(f"tail {tail:g}: {step}")
+@final
+class _Tuning:
+    """Searches the families of policies, and certifies the best of them."""
+
+    def __init__(
+        self, kinds: Kinds, target: Target, evaluate: Evaluator, say: ProgressCallback
+    ) -> None:
+        self.kinds, self.target, self.evaluate, self.say = kinds, target, evaluate, say
+        self.scenario = kinds.scenario
+        self.tables = ValueTables(kinds, target, Polish.of(kinds))
+
+    def run(self, states: int) -> _Chosen:
+        """Return the best policy; the optimum of so many states may explain a refusal."""
+        aim, warnings = 0.0, weights_are_not_counted(self.scenario)
+        for attempt in range(1, ATTEMPTS + 1):
+            candidates, static = self._candidates(aim)
+            if not candidates:
+                raise unreached(self.scenario, self.target, self._nearest, states)
+            order = self.target.objective
+            policy, cost = min(candidates, key=lambda one: order(one[0].answer))
+            self.say("certifying the best policy")
+            answer = self.evaluate(policy.policy, attempt)
+            certified = self.target.kept(answer)
+            if certified or answer.blocking.value == 0.0:
+                break
+            aim -= self.target.used(answer) + SAFETY
+        if not certified:
+            warnings.append("the limit is met, but not at the upper end of the 95 % interval")
+        return _Chosen(policy.policy, answer, cost, static, certified, tuple(warnings))
+
+    def _candidates(self, aim: float) -> tuple[list[tuple[Point, float | None]], Static | None]:
+        """Return the policies that keep the limit with their blocking costs, and the static one."""
+        self.say("tuning the blocking cost")
+        found: list[tuple[Point, float | None]] = [
+            (point, math.exp(point.knob)) for point in self._found(self.tables, aim)
+        ]
+        begin = self._begin(aim)
+        plain = self.tables.kinds.policy(self.tables.at(begin).table)
+        if self._swings(begin, plain):
+            self.say("drawing narrower widths, as blocking oscillates")
+            capped = self._found(DesignLoads(self.scenario, plain), aim)
+            found += [(point, math.exp(begin)) for point in capped]
+        if self.evaluate.simulated and self.evaluate.rare and self.evaluate.can_split:
+            return found, None  # splitting is slow where servers are hardly ever short
+        self.say("trying greedy(p*) for other loads")
+        drawn = self._found(DesignLoads(self.scenario), aim)
+        order = self.target.objective
+        best_drawn = min(drawn, key=lambda point: order(point.answer), default=None)
+        if best_drawn is None:
+            return found, None
+        return [*found, (best_drawn, None)], Static(best_drawn.knob, best_drawn.answer)
+
+    def _found(self, family: Family, aim: float) -> list[Point]:
+        """Return what a family offers: policies that keep the limit, or the one of least cost."""
+        if self.target.limited:
+            search = LimitSearch(family, self.evaluate, self.target, aim)
+            found = search.run()
+            if isinstance(family, ValueTables):
+                self._nearest = math.exp(search.nearest.used + aim) * self.target.value
+            return found
+        if isinstance(family, ValueTables):
+            policy = family.policy(self._begin(aim))
+            return [Point(self._begin(aim), policy, self.evaluate(policy), 0.0)]
+        return [least_cost(family, self.evaluate, self.target)]
+
+    def _begin(self, aim: float) -> float:
+        """Return the knob that the model would choose."""
+        if self.target.limited:
+            return self.tables.first(aim)
+        return self.tables.knob(self.target.value)
+
+    def _swings(self, knob: float, policy: Thresholds) -> bool:
+        """Is blocking far above the model's? Jobs that end together make feedback oscillate."""
+        seen = self.evaluate(policy).blocking.value
+        expected = max(self.tables.at(knob).blocking, math.exp(-self.kinds.servers))
+        return seen > 0.0 and math.log(seen / expected) > SWINGS
 
 
-def candidates(
-    trials: Trials, target: Target, say: Say = silent, tail: float = EXPONENTIAL
-) -> list[tuple[list[Knob[PricePolicy]], float | None]]:
-    """Return the likeliest prices, those to be settled together in one list.
-
-    Beside each list is the slope of blocking there, if it was followed.
-    """
-    rare, aim = target.rare and not trials.exact, target if trials.exact else target.countable()
-    measure, key = partial(trials.prices, tail=tail), partial(trials.price_table, tail=tail)
-    search = Search(measure, aim, key, say)
-    pair = search.run(math.sqrt(trials.servers), repeat=not trials.exact)
-    if rare:
-        say("following blocking down its tail")
-        found = within_rare_blocking(trials, pair, tail, target)
-        # To settle one takes long, unless it is exact.
-        return [([knob], slope) for knob, slope in found[: FINALISTS if trials.solvable else 1]]
-    if target.max_time is not None:
-        rarest = rarest_within_time(trials, pair, tail, target)
-        if rarest is not None:
-            return [([rarest], None)]
-    if trials.servers > FEW_SERVERS:
-        return [([price_knob(pair, tail, trials.servers)], None)]
-    finalists = _finalists(trials, search, pair, say)
-    return [([price_knob(each, tail, trials.servers) for each in finalists], None)]
+def _one_pool(scenario: Scenario) -> Scenario:
+    """Return the scenario with a shared pool, as that of a single class always is."""
+    if len(checked_scenario(scenario).workload.classes) > 1:
+        return scenario
+    workload = dataclasses.replace(scenario.workload, sharing="pool")
+    return dataclasses.replace(scenario, workload=workload)
 
 
-def _finalists(trials: Trials, search: Search, pair: Pair, say: Say) -> list[Pair]:
-    """Return the best prices on few servers, near the one that was found or anywhere."""
-    if trials.exact:
-        say("trying all prices")
-        search.cover(math.sqrt(trials.servers))
-        return search.ranked()[:FINALISTS]
-    say("measuring the best prices again")
-    search.polish(*pair, POLISHED[trials.in_lock_step])
-    search.look_again(LOOKS[trials.in_lock_step])
-    # Exact figures tell which of those around the limit keep it.
-    return search.around_limit() if trials.solvable else search.ranked()[:FINALISTS]
+def _in_words(policy: Policy) -> str:
+    if isinstance(policy, Thresholds):
+        return policy.describe()
+    assert isinstance(policy, GreedyP)  # noqa: S101 - nothing else is tuned
+    parts = [
+        (name, " or ".join(f"{w} ({100.0 * p:.3g} %)" for w, p in shares.items() if p > 0.0))
+        for name, shares in policy.shares.items()
+    ]
+    if len(parts) == 1:
+        return f"{parts[0][1]} servers, or as many as are idle"
+    return "; ".join(f"{name}: {words} servers, or as many as are idle" for name, words in parts)
 
 
-def _doubts(
-    judge: Judge,
-    answer: Performance,
-    static: Static | None,
-    *,
-    certified: bool,
-) -> list[str]:
-    """Say why a limit is not certified, and whether a simpler policy would be better."""
-    doubts, target = weights_do_not_count(judge.trials.workload), judge.target
-    if not certified and judge.blind:
-        doubts.append(
-            f"for these sizes blocking as rare as {target.max_blocking:g} was carried on from what "
-            f"can be counted: it cannot be certified"
-        )
-    elif not certified:
-        doubts.append("the limit is met, but not at the far end of the interval")
-    if static is not None and target.merit_of(static.performance) < target.merit_of(answer):
-        doubts.append(
-            f"greedy(p*) for load {static.design_load:.4g} is better here: use "
-            f"greedy-p:{static.design_load!r}"
-        )
-    return doubts
+def weights_are_not_counted(scenario: Scenario) -> list[str]:
+    """Say so where classes have weights: they change decisions, but no figure that is tuned."""
+    weights = {part.name: part.weight for part in scenario.workload.classes}
+    if len(set(weights.values())) == 1:
+        return []
+    told = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
+    note = (
+        f"weights ({told}) make the value policy and greedy(p*) favour classes, but limits, costs "
+        f"and the true optimum count the time of all jobs alike; leave them out to come closest to "
+        f"it"
+    )
+    return [note]

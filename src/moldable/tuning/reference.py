@@ -1,4 +1,4 @@
-"""What would the true optimum reach under a target, where it can be had at once?"""
+"""The optimum over all policies under a target, where it is known."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from moldable.errors import ChainError, InfeasibleError
 from moldable.exact.states import count_states
+from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Exponential
-from moldable.model.workload import Workload
 from moldable.optimal.constrained import LeastTime, least_blocking, least_time
 from moldable.optimal.optimal_control import OptimalControl, optimal_control
 from moldable.optimal.pricing import Pricing
@@ -49,62 +49,51 @@ class Best:
         }
 
 
-def fits(workload: Workload, servers: int, states: int) -> bool:
+def fits(scenario: Scenario, states: int) -> bool:
     """Does the dynamic programme apply, with at most so many states?"""
-    if not all(isinstance(job_class.size, Exponential) for job_class in workload.classes):
+    classes = scenario.workload.classes
+    exponential = all(isinstance(job_class.size, Exponential) for job_class in classes)
+    if not (exponential and isinstance(scenario.arrivals, Poisson)):
         return False
-    widths = np.concatenate([c.speedup.up_to(servers).widths for c in workload.classes])
-    return count_states(widths, servers) <= states
+    widths = np.concatenate([c.speedup.up_to(scenario.servers).widths for c in classes])
+    return count_states(widths, scenario.servers) <= states
 
 
-def best(workload: Workload, servers: int, target: Target, states: int = AT_ONCE) -> Best | None:
+def best(scenario: Scenario, target: Target, states: int = AT_ONCE) -> Best | None:
     """Return the optimum under a target; None where it has more states or is not known closely."""
-    if not fits(workload, servers, states):
+    if not fits(scenario, states):
         return None
     for tolerance in (CLOSE, CLOSER):
         try:
-            found = _solved(workload, servers, target, tolerance)
+            found = _solved(scenario, target, tolerance)
         except (ChainError, InfeasibleError):
             # Loads and limits at the ends of what numbers can hold; or the limit is the least time
-            # itself, to within the tolerance. A yardstick that fails must not lose what was tuned.
+            # itself, to within the tolerance. The tuned policy is worth having without it.
             continue
         return found if found.gap <= KNOWN else None
     return None
 
 
-def _solved(workload: Workload, servers: int, target: Target, tolerance: float) -> Best:
+def _solved(scenario: Scenario, target: Target, tolerance: float) -> Best:
     found: LeastBlocking | LeastTime | OptimalControl
-    if target.max_time is not None:
-        found = least_blocking_within(
-            Scenario(workload, servers), target.max_time, tolerance=tolerance
-        )
-    elif target.max_blocking is not None:
-        found = least_time(Scenario(workload, servers), target.max_blocking, tolerance=tolerance)
+    value = target.value
+    if target.name == "max_time":
+        found = least_blocking_within(scenario, value, tolerance=tolerance)
+    elif target.name == "max_blocking":
+        found = least_time(scenario, value, tolerance=tolerance)
     else:
-        assert target.blocked_job_price is not None  # noqa: S101 - one of the three is given
-        found = optimal_control(
-            Scenario(workload, servers), target.blocked_job_price, tolerance=tolerance
-        )
+        found = optimal_control(scenario, value, tolerance=tolerance)
     return Best(found.blocking, found.mean_execution_time, found.gap)
 
 
-def least_possible_blocking(
-    workload: Workload, servers: int, states: int = AT_ONCE
-) -> float | None:
-    """Return the least blocking that any policy reaches.
-
-    None where there are more states, or where it is too rare to be known closely.
-    """
-    if not fits(workload, servers, states):
+def least_possible(scenario: Scenario, target: Target, states: int = AT_ONCE) -> float | None:
+    """Return the least of what is limited that any policy reaches; None where it is not known."""
+    if not fits(scenario, states):
         return None
-    found = least_blocking(Scenario(workload, servers), tolerance=CLOSE)
+    try:
+        if target.on_time:
+            return Pricing(control_problem(scenario), CLOSE).fastest().mean_execution_time
+        found = least_blocking(scenario, tolerance=CLOSE)
+    except ChainError:
+        return None  # figures at the ends of what numbers can hold
     return found.blocking if found.gap <= KNOWN else None
-
-
-def least_possible_time(workload: Workload, servers: int, states: int) -> float | None:
-    """Return the least mean time that any policy reaches; None where there are more states."""
-    if not fits(workload, servers, states):
-        return None
-    return (
-        Pricing(control_problem(Scenario(workload, servers)), CLOSE).fastest().mean_execution_time
-    )

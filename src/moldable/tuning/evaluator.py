@@ -1,0 +1,120 @@
+"""How a policy performs: exactly where possible, else simulated, by splitting where too rare."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Final, final
+
+from moldable.errors import ControlError
+from moldable.evaluation.evaluate import solve_exactly
+from moldable.files.policy_file import to_json
+from moldable.model.arrivals import Poisson
+from moldable.model.scenario import Scenario
+from moldable.policies.policy_table import Policy
+from moldable.simulation.descents import rare_blocking_interval
+from moldable.simulation.plan import JUDGED, TRIAL, child_seed
+from moldable.simulation.simulate import RunOptions, simulate_system
+from moldable.system.loss_system import build_system
+from moldable.system.performance import Performance
+from moldable.tuning.targets import Target
+
+REPLICATIONS: Final = 64
+TRIED, CERTIFIED = 125_000, 500_000
+"""Arrivals in a replication, of policies that are tried and of the one that is chosen."""
+MOST_TIMES: Final = 2
+"""Rounds of these until the precision is reached; heavy tails never reach it."""
+RARE: Final = 1e-4
+"""Limits on blocking below which it is not counted but found by splitting."""
+MOST_LEFT: Final = 1000.0
+"""Mean residual size up to which simulations are tried, in lengths of a replication."""
+
+
+@final
+class Evaluator:
+    """Evaluates policies in one scenario.
+
+    Attributes:
+        simulated: whether any figure was.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        target: Target,
+        *,
+        precision: float,
+        seed: int,
+        threads: int | None,
+    ) -> None:
+        self.scenario, self.target = scenario, target
+        self.precision, self.seed, self.threads = precision, seed, threads
+        self.simulated = False
+        memoryless = all(c.size.phases is not None for c in scenario.workload.classes)
+        self.can_split = memoryless and isinstance(scenario.arrivals, Poisson)
+        self._known: dict[tuple[str, int], Performance] = {}
+
+    @property
+    def rare(self) -> bool:
+        """Is the limit on blocking too low to be counted?"""
+        return self.target.name == "max_blocking" and self.target.value < RARE
+
+    def __call__(self, policy: Policy, attempt: int = 0) -> Performance:
+        """Return a policy's performance.
+
+        Args:
+            policy: what is evaluated.
+            attempt: 0 while policies are tried; each attempt to certify one has random numbers of
+                its own, by which nothing was chosen.
+        """
+        key = to_json(policy)
+        exact = self._known.get((key, 0))
+        if exact is not None and exact.method != "simulate":
+            return exact
+        if (key, attempt) not in self._known:
+            self._known[key, attempt] = self._evaluated(policy, attempt)
+        return self._known[key, attempt]
+
+    def _evaluated(self, policy: Policy, attempt: int) -> Performance:
+        system = build_system(self.scenario, policy)
+        exact = solve_exactly(system, "auto")
+        if isinstance(exact, Performance):
+            return exact
+        self._refuse_endless_sizes()
+        self.simulated = True
+        jobs = CERTIFIED if attempt else TRIED
+        seed = child_seed(self.seed, JUDGED if attempt else TRIAL, attempt)
+        options = RunOptions(
+            jobs=jobs,
+            replications=REPLICATIONS,
+            precision=self.precision,
+            max_jobs=MOST_TIMES * jobs * REPLICATIONS,
+            seed=seed,
+            threads=self.threads,
+        )
+        answer = simulate_system(system, options, exact.reason)
+        answer = exact.warn(answer)
+        rare = self.rare and answer.blocking.value < RARE
+        return self._split(policy, answer, seed) if rare and self.can_split else answer
+
+    def _split(self, policy: Policy, answer: Performance, seed: int) -> Performance:
+        """Replace blocking that is too rare to be counted."""
+        blocking = rare_blocking_interval(self.scenario, policy, seed=seed, threads=self.threads)
+        if blocking is None:
+            return answer
+        reason = f"{answer.reason}; blocking was found by importance splitting"
+        return dataclasses.replace(answer, blocking=blocking, reason=reason)
+
+    def _refuse_endless_sizes(self) -> None:
+        """Refuse sizes that vary so much that no simulation comes near equilibrium."""
+        workload = self.scenario.workload
+        lasts = CERTIFIED / workload.arrival_rate
+        for job_class in workload.classes:
+            left = 0.5 * (1.0 + job_class.size.variance) * job_class.mean_size
+            # Without a variance, running jobs have no mean left, but most end within a replication.
+            if math.isfinite(left) and left > MOST_LEFT * lasts:
+                raise ControlError(
+                    f"class {job_class.name!r}: running jobs of size law {job_class.size} have "
+                    f"{left:.2g} left on average, but a simulation lasts {lasts:.2g}, so it would "
+                    f"not come near equilibrium; take a law with a smaller coefficient of variation"
+                )
