@@ -29,9 +29,7 @@ def walk(system, jobs, seed, function=bucket_ring, spread=1.0):
     state = _State.fresh(model, durations=True)
     granted = np.zeros(model.widths.size, np.int64)
     booked, blocked = np.zeros(model.widths.size), np.zeros(classes, np.int64)
-    function(
-        times, sizes, labels, picks, *model.tables(), *state.arrays(), granted, booked, blocked
-    )
+    function(times, sizes, labels, picks, *model.tables(), *state, granted, booked, blocked)
     kinds = list(
         zip(
             model.pool_of_kind.tolist(),

@@ -126,7 +126,7 @@ def test_the_kernel_draws_by_itself_what_it_would_be_handed(arrivals):
         feed = Feed(system, rng, scale=model.buckets_per_time, draws=model.draws)
         state = _State.fresh(model, durations=False)
         tallies = np.zeros(model.widths.size, np.int64), np.zeros(model.widths.size)
-        arrays = (*model.tables(), *state.arrays(), *tallies, np.zeros(3, np.int64))
+        arrays = (*model.tables(), *state, *tallies, np.zeros(3, np.int64))
         if by_itself:
             assert feed.by_kernel()
             feed.run(2 * BLOCK, arrays)

@@ -38,7 +38,7 @@ from simulation.systems import CHAIN
         ({"start": "full"}, "start='full' is unknown"),
         ({"start": {9: 1}}, "never have width 9"),
         ({"start": {3: 100}}, "need 300 servers"),
-        ({"start": {3: -1}}, "-1 jobs of width 3"),
+        ({"start": {3: -1}}, "start, width 3: jobs=-1 must be a whole number from 0"),
         ({"start": {("x", 3): 1}}, "unknown class 'x'"),
         ({"estimator": "realized"}, "did you mean 'realised'"),
     ],
@@ -81,9 +81,9 @@ def test_impossible_arrivals_are_refused(build):
         ({"start": {("jobs", 3, 1): 1}}, "must be a width, or a pair"),
         ({"start": {("jobs",): 1}}, "must be a width, or a pair"),
         ({"start": {"3": 1}}, "'3' must be a width"),
-        ({"start": {3: "1"}}, "'1' jobs of 3; give a whole number"),
-        ({"start": {3: None}}, "None jobs of 3"),
-        ({"start": {3: float("nan")}}, "nan jobs of 3"),
+        ({"start": {3: "1"}}, "width 3: jobs='1' is not a number"),
+        ({"start": {3: None}}, "jobs=None is not a number"),
+        ({"start": {3: float("nan")}}, "jobs=nan must be a whole number"),
     ],
 )
 def test_values_of_the_wrong_type_are_refused_by_name(options, message):

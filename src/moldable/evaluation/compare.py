@@ -18,7 +18,7 @@ from moldable.model.scenario import Scenario
 from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
 from moldable.simulation.paired import Paired, Sample, difference, simulate_together
-from moldable.simulation.simulate import Progress
+from moldable.simulation.replications import Progress
 from moldable.system.loss_system import System, build_system
 from moldable.system.performance import Estimate, Performance
 

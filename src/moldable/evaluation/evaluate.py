@@ -20,7 +20,8 @@ from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario, checked_scenario
 from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
-from moldable.simulation.simulate import Progress, RunOptions, simulate_system
+from moldable.simulation.replications import Progress
+from moldable.simulation.simulate import RunOptions, simulate_system
 from moldable.system.loss_system import System, build_system, by_pool
 from moldable.system.performance import Performance
 from moldable.threads import interruptible

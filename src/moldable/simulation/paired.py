@@ -16,12 +16,11 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.simulation import estimates
 from moldable.simulation.plan import MAIN, Plan
-from moldable.simulation.replications import Finished, count_workers, cut, run_replications
+from moldable.simulation.replications import Progress, count_workers, cut
 from moldable.simulation.rounds import STEP, Rounds, until_enough
 from moldable.simulation.simulate import (
     MOST_JOBS,
     ROUND_JOBS,
-    Progress,
     check_seed_and_threads,
     compile_kernel,
     fresh_seed,
@@ -145,13 +144,8 @@ def _rounds(
 
     def rounds(name: str) -> Rounds:
         plan = dataclasses.replace(plans[name], warmup=longest)
-
-        def run(chunk: range) -> Finished:
-            return run_replications(
-                plan, KERNEL, chunk, workers=workers, executor=None, progress=progress
-            )
-
-        return Rounds(plan, KERNEL, "assigned", precision, MOST_JOBS, run, notes=notes[name])
+        means = (workers, None, progress)
+        return Rounds(plan, KERNEL, "assigned", precision, MOST_JOBS, *means, notes=notes[name])
 
     return {name: rounds(name) for name in plans}
 

@@ -6,6 +6,7 @@ returns the same tallies.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
@@ -98,37 +99,19 @@ class Tallies:
         shape = (plan.batches, len(replications))
         classes = (*shape, len(plan.system.workload.classes))
         kinds = (*shape, plan.system.kind_width.size)
-        return cls(
-            replications,
-            arrived=np.zeros(classes),
-            blocked=np.zeros(classes),
-            granted=np.zeros(kinds),
-            mean_jobs=np.zeros(kinds),
-            booked=np.zeros(kinds),
-            finished_jobs=np.zeros(classes),
-            finished_time=np.zeros(classes),
-            time=np.zeros(shape),
-            seconds=0.0,
-        )
+        by_class = ("arrived", "blocked", "finished_jobs", "finished_time")
+        counted = {name: np.zeros(classes) for name in by_class}
+        counted |= {name: np.zeros(kinds) for name in ("granted", "mean_jobs", "booked")}
+        return cls(replications, **counted, time=np.zeros(shape), seconds=0.0)
 
 
 def joined(parts: list[Tallies]) -> Tallies:
     """Put the tallies of several chunks together, in the order of their replications."""
     replications = tuple(r for part in parts for r in part.replications)
     order = np.argsort(replications)
-
-    def field(name: str) -> Floats:
-        return np.asarray(np.concatenate([getattr(p, name) for p in parts], axis=1)[:, order])
-
-    return Tallies(
-        tuple(sorted(replications)),
-        arrived=field("arrived"),
-        blocked=field("blocked"),
-        granted=field("granted"),
-        mean_jobs=field("mean_jobs"),
-        booked=field("booked"),
-        finished_jobs=field("finished_jobs"),
-        finished_time=field("finished_time"),
-        time=field("time"),
-        seconds=sum(part.seconds for part in parts),
-    )
+    counted = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts], axis=1)[:, order]
+        for field in dataclasses.fields(Tallies)[1:-1]
+    }
+    seconds = sum(part.seconds for part in parts)
+    return Tallies(tuple(sorted(replications)), **counted, seconds=seconds)

@@ -31,6 +31,8 @@ LEAST_USE: Final = 0.1
 """Share of the uniform clock's ticks that must be arrivals for the chain to pay."""
 
 Runner = Callable[..., Tallies]
+Progress = Callable[[float, int], None]
+"""Called with the finished and the planned replications."""
 RUNNERS: Final[dict[str, Runner]] = {"count-chain": run_chain, "bucket-ring": run_ring}
 
 
@@ -81,7 +83,7 @@ def run_replications(
     *,
     workers: int,
     executor: Executor | None,
-    progress: Callable[[float, int], None] | None,
+    progress: Progress | None,
 ) -> Finished:
     """Run all replications and report them as they finish."""
     work = _Work(plan, kernel, cut(replications, kernel, workers), progress)
@@ -116,7 +118,7 @@ class _Work:
         plan: Plan,
         kernel: str,
         chunks: list[tuple[int, ...]],
-        progress: Callable[[float, int], None] | None,
+        progress: Progress | None,
     ) -> None:
         self.plan, self.runner, self.chunks, self.progress = plan, RUNNERS[kernel], chunks, progress
         self.results: list[Tallies | None] = [None] * len(chunks)

@@ -6,8 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -36,9 +35,7 @@ TURN: Final = 2.0
 """Mean execution times that the ring spans in one turn."""
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class RingModel:
+class RingModel(NamedTuple):
     """The fixed arrays of the kernel, in the order of its arguments, and what sizes them."""
 
     threshold: Floats
@@ -58,18 +55,7 @@ class RingModel:
 
     def tables(self) -> tuple[object, ...]:
         """Return the arguments that describe the policy and the kinds."""
-        return (
-            self.threshold,
-            self.first,
-            self.second,
-            self.table_start,
-            self.columns,
-            self.reach,
-            self.pool_of,
-            self.pool_of_kind,
-            self.widths,
-            self.scales,
-        )
+        return self[:10]
 
 
 def ring_model(system: System) -> RingModel:
@@ -138,8 +124,7 @@ def run_ring(plan: Plan, replications: tuple[int, ...], report: Report | None = 
     return joined(done)
 
 
-@dataclass
-class _State:
+class _State(NamedTuple):
     """The running jobs of one replication: the kernel's own arrays."""
 
     heads: np.ndarray[tuple[int], np.dtype[np.int32]]
@@ -166,34 +151,12 @@ class _State:
             model.pools.astype(np.int64),
         )
 
-    def arrays(self) -> tuple[object, ...]:
-        """Return the arguments in the order of the kernel."""
-        return (
-            self.heads,
-            self.following,
-            self.departure,
-            self.duration,
-            self.kind,
-            self.free,
-            self.cursors,
-            self.idle,
-        )
-
     def put(self, model: RingModel, kind: int, durations: Floats) -> None:
         """Let jobs of one kind run from time 0 on."""
         from moldable.kernels.hanging_jobs import hang
 
-        held = hang(
-            kind,
-            durations,
-            model.widths,
-            self.heads,
-            self.following,
-            self.departure,
-            self.kind,
-            self.free,
-            self.cursors,
-        )
+        links = (self.heads, self.following, self.departure, self.kind, self.free, self.cursors)
+        held = hang(kind, durations, model.widths, *links)
         self.idle[model.pool_of_kind[kind]] -= held
 
     def survey(self, kinds: int, now: float, since: float) -> _Survey:
@@ -202,24 +165,12 @@ class _State:
 
         held, young = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
         found = _Survey(held, np.zeros(kinds), young, np.zeros(kinds))
-        survey(
-            now,
-            since,
-            self.heads,
-            self.following,
-            self.departure,
-            self.duration,
-            self.kind,
-            found.held,
-            found.left,
-            found.young,
-            found.young_time,
-        )
+        links = (self.heads, self.following, self.departure, self.duration, self.kind)
+        survey(now, since, *links, *found)
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Survey:
+class _Survey(NamedTuple):
     """What hangs in the ring, by kind.
 
     Attributes:
@@ -254,7 +205,7 @@ def _run_one(plan: Plan, model: RingModel, replication: int, report: Report) -> 
         nonlocal spent
         granted = np.zeros(model.widths.size, np.int64)
         blocked = np.zeros(model.reach.size, np.int64)
-        arrays = (*model.tables(), *state.arrays(), granted, tallies.booked[batch, 0], blocked)
+        arrays = (*model.tables(), *state, granted, tallies.booked[batch, 0], blocked)
         for block in slices:
             started = time.thread_time()
             bucket_ring(*block, *arrays)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import Final, final
 
 import numpy as np
 
 from moldable.simulation import estimates
 from moldable.simulation.plan import Plan, Tallies, joined
-from moldable.simulation.replications import Finished
+from moldable.simulation.replications import Progress, run_replications
 from moldable.system.loss_system import mean_size
 
 ABSOLUTE: Final = 1e-4
@@ -35,7 +36,9 @@ class Rounds:
     estimator: str
     precision: float | None
     max_jobs: int
-    run: Callable[[range], Finished]
+    workers: int
+    executor: Executor | None
+    progress: Progress | None
     gathered: Tallies | None = None
     interrupted: bool = False
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -48,7 +51,14 @@ class Rounds:
 
     def more(self, replications: range) -> bool:
         """Run these replications too; return whether all of them finished."""
-        finished = self.run(replications)
+        finished = run_replications(
+            self.plan,
+            self.kernel,
+            replications,
+            workers=self.workers,
+            executor=self.executor,
+            progress=self.progress,
+        )
         if finished.repeated:
             self.notes.append(f"{finished.repeated} replications of lost workers were run again")
         parts = [part for part in (self.gathered, finished.tallies) if part is not None]

@@ -6,9 +6,7 @@ import dataclasses
 import importlib
 import logging
 import math
-import numbers
 import threading
-from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +15,7 @@ from typing import Final, final
 import numpy as np
 
 from moldable.checks import LARGEST, choice, fraction, whole, within
-from moldable.errors import SimulationError, shown
+from moldable.errors import SimulationError
 from moldable.model.arrivals import ArrivalTimes
 from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
@@ -26,11 +24,10 @@ from moldable.simulation.feed import BLOCK
 from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.replications import (
     RUNNERS,
-    Finished,
+    Progress,
     choose_kernel,
     count_workers,
     cut,
-    run_replications,
 )
 from moldable.simulation.rounds import STEP, Rounds, until_enough
 from moldable.simulation.start import Start, exactly_stationary, initial_counts
@@ -50,8 +47,6 @@ MOST_REPLICATIONS: Final = 10**6
 PATIENCE: Final = 1.0
 """Seconds after which a compilation is worth a word."""
 LOG: Final = logging.getLogger("moldable")
-
-Progress = Callable[[float, int], None]
 
 
 @final
@@ -78,7 +73,6 @@ class RunOptions:
             within(self.warmup, "warmup", SimulationError, 0.0, LARGEST, hint)
         if self.precision is not None:
             fraction(self.precision, "precision", SimulationError)
-        _refuse_bad_start(self.start)
         choice(self.estimator, ESTIMATORS, "estimator", SimulationError)
 
 
@@ -157,18 +151,8 @@ def simulate_system(system: System, options: RunOptions, reason: str) -> Perform
     compile_kernel(plan, kernel, cut(range(first_round), kernel, workers)[0])
     left_out, notes = warmup_of(plan, kernel, options.warmup)
     plan = dataclasses.replace(plan, warmup=left_out)
-
-    def run(chunk: range) -> Finished:
-        return run_replications(
-            plan,
-            kernel,
-            chunk,
-            workers=workers,
-            executor=options.executor,
-            progress=options.progress,
-        )
-
-    rounds = Rounds(plan, kernel, estimator, precision, options.max_jobs, run, notes=notes)
+    means = (workers, options.executor, options.progress)
+    rounds = Rounds(plan, kernel, estimator, precision, options.max_jobs, *means, notes=notes)
     converged = until_enough([rounds], options.replications)
     return performance(rounds, reason, converged=converged)
 
@@ -248,29 +232,6 @@ def _refuse_bad_labels(system: System) -> None:
             f"an arrival has class {int(labels.max())}, but the workload has only "
             f"{len(system.workload.classes)} classes, counted from 0"
         )
-
-
-def _refuse_bad_start(start: object) -> None:
-    """Refuse what is neither a name nor counts; names and widths are looked at later."""
-    if isinstance(start, str):
-        return
-    if not isinstance(start, Mapping):
-        raise SimulationError(
-            f"{shown(start)} is unknown; give 'equilibrium', 'empty', {{width: count}} or "
-            f"{{(class, width): count}}",
-            "start",
-        )
-    for key, count in start.items():
-        pair = key if isinstance(key, tuple) else ("", key)
-        match pair:
-            case (str(), numbers.Real()):
-                pass
-            case _:
-                raise SimulationError(
-                    f"start: {key!r:.80} must be a width, or a pair of a class and a width"
-                )
-        if not isinstance(count, numbers.Real) or not math.isfinite(count):
-            raise SimulationError(f"start: {count!r:.80} jobs of {key}; give a whole number from 0")
 
 
 def check_seed_and_threads(seed: int | None, threads: int | None) -> None:

@@ -8,13 +8,15 @@ approximate. "empty" is what the paper did.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.errors import SimulationError, nearest
+from moldable.checks import whole
+from moldable.errors import SimulationError, nearest, shown
 from moldable.system.loss_system import System
 
 Start = str | Mapping[tuple[str, int], int] | Mapping[int, int]
@@ -48,8 +50,12 @@ def initial_counts(system: System, start: Start, rng: np.random.Generator) -> In
     counts = np.zeros(system.kind_width.size, dtype=np.int64)
     if isinstance(start, Mapping):
         return _given(system, start)
-    if start not in STARTS:
-        raise SimulationError(f"{start!r} is unknown; {nearest(str(start), STARTS)}", "start")
+    if not isinstance(start, str) or start not in STARTS:
+        raise SimulationError(
+            f"{shown(start)} is unknown; give 'equilibrium', 'empty', {{width: count}} or "
+            f"{{(class, width): count}}",
+            "start",
+        )
     if start == "equilibrium":
         offered = _offered(system)
         for members, servers in _groups(system):
@@ -109,11 +115,17 @@ def _truncated_poisson(mean: float, most: int, rng: np.random.Generator) -> int:
     return int(counts[rng.choice(weights.size, p=weights / weights.sum())])
 
 
-def _given(system: System, start: Mapping[tuple[str, int], int] | Mapping[int, int]) -> Ints:
+def _given(system: System, start: Mapping[Any, Any]) -> Ints:
     names = [job_class.name for job_class in system.workload.classes]
     counts = np.zeros(system.kind_width.size, dtype=np.int64)
     for key, count in start.items():
-        name, width = key if isinstance(key, tuple) else (names[0], key)
+        match key if isinstance(key, tuple) else (names[0], key):
+            case (str(name), numbers.Real() as width):
+                pass
+            case _:
+                raise SimulationError(
+                    f"start: {shown(key)} must be a width, or a pair of a class and a width"
+                )
         if name not in names:
             raise SimulationError(f"start: unknown class {name!r}; {nearest(name, names)}")
         match = (system.kind_class == names.index(name)) & (system.kind_width == width)
@@ -123,17 +135,14 @@ def _given(system: System, start: Mapping[tuple[str, int], int] | Mapping[int, i
                 f"start: jobs of class {name!r} never have width {width} under this policy; "
                 f"its widths are {known}"
             )
-        if isinstance(count, bool) or int(count) != count or count < 0:
-            raise SimulationError(
-                f"start: {count} jobs of width {width}; give a whole number from 0"
-            )
+        jobs = whole(count, f"start, width {width}: jobs", SimulationError, least=0)
         # Compared as Python integers: sums of huge ones would wrap around in arrays.
-        if int(count) * int(width) > system.servers:
+        held = jobs * int(system.kind_width[match][0])
+        if held > system.servers:
             raise SimulationError(
-                f"start: its jobs need {int(count) * int(width)} servers, but there are "
-                f"{system.servers}"
+                f"start: its jobs need {held} servers, but there are {system.servers}"
             )
-        counts[match] = int(count)
+        counts[match] = jobs
     for members, servers in _groups(system):
         busy = int(counts[members] @ system.kind_width[members])
         if busy > servers:
