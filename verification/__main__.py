@@ -17,6 +17,9 @@ from verification import (
     optimum_against_highs,
     paper_pareto_column,
     simulation_against_erlang,
+    value_costs,
+    value_large,
+    value_limits,
 )
 
 EXPERIMENTS = (
@@ -30,6 +33,9 @@ EXPERIMENTS = (
     bounds_against_exact,
     paper_pareto_column,
     optimal_control,
+    value_costs,
+    value_limits,
+    value_large,
 )
 
 
