@@ -102,11 +102,8 @@ class LimitSearch:
         return -self._unused(point) <= point.used <= 0.0
 
     def _bracket(self) -> None:
-        helps, step, left = (
-            (-1.0 if self.target.on_time else 1.0),
-            self.family.step,
-            self.family.evaluations,
-        )
+        helps, step = (-1.0 if self.target.on_time else 1.0), self.family.step
+        left = self.family.evaluations
         knob, both = self._held(self.family.first(self.aim)), False
         for _ in range(TRIES):
             point = self._point(knob)
