@@ -70,7 +70,7 @@ def _two_widths() -> Row:
     scenario = Scenario.single(SUB_LINEAR, 1 - 0.1 / math.sqrt(servers), servers)
     answer = stationary_law(scenario).performance()
     spent = best_seconds(lambda: stationary_law(scenario).performance(), 3)
-    what = f"widths 1 and 2, n = 4,000, {answer.states:,} states, blocking"
+    what = f"widths 1 and 2, n = 4,000, {answer.detail.states:,} states, blocking"
     figure = f"{spent:.2f} s"
     return Row(f"{what} {answer.blocking.value:.12f}", figure, "below 1.5 s", spent < 1.5)
 
@@ -84,7 +84,7 @@ def _large() -> Row:
         "spent = time.process_time() - started",
         "status = open('/proc/self/status').read()",
         "peak = int(status.partition('VmHWM:')[2].split()[0]) / 1024",
-        "print(spent, peak, answer.states, answer.blocking.value)",
+        "print(spent, peak, answer.detail.states, answer.blocking.value)",
     )
     spent, peak, states, blocking = map(float, found.split())
     return Row(
@@ -105,8 +105,8 @@ def _growth() -> list[Row]:
         goal = servers == 262
         found.append(
             Row(
-                f"three widths, n = {servers}, {answer.states:,} states",
-                f"{spent:.3g} s, {1e6 * spent / answer.states:.3g} s per million states, "
+                f"three widths, n = {servers}, {answer.detail.states:,} states",
+                f"{spent:.3g} s, {1e6 * spent / answer.detail.states:.3g} s per million states, "
                 f"residual {answer.residual:.0e}",
                 "below 60 s" if goal else "",
                 spent < 60 if goal else None,

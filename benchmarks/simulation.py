@@ -87,10 +87,10 @@ def ours(law: str, curve: SpeedUp = LINEAR, load: float = LOAD) -> PeerResult:
         seed=1,
     )
     return PeerResult(
-        f"moldable, {answer.kernel}",
-        answer.arrivals_per_second,
+        f"moldable, {answer.detail.kernel}",
+        answer.detail.arrivals_per_second,
         answer.blocking.value,
-        answer.arrivals,
+        answer.detail.arrivals,
     )
 
 
@@ -213,7 +213,7 @@ def _cost(law: str, n: int) -> float:
     best = max(
         simulate(
             Scenario(workload(law, load=load, n=n), n), threads=1, seed=1, warmup=0.0, **options
-        ).arrivals_per_second
+        ).detail.arrivals_per_second
         for _ in range(2)
     )
     return 1 / best
@@ -227,7 +227,7 @@ def _many_widths(name: str, laws: tuple[SizeLaw, ...]) -> Row:
     )
     options = {"jobs": 300_000, "replications": 4, "threads": 1, "seed": 1}
     answer = simulate(Scenario(Workload(classes), 5000), Greedy(), **options)
-    return _speed(f"d = 1,024, {name}, {answer.kernel}", answer.arrivals_per_second)
+    return _speed(f"d = 1,024, {name}, {answer.detail.kernel}", answer.detail.arrivals_per_second)
 
 
 def _mixed_widths(name: str, arrivals: Arrivals, laws: tuple[SizeLaw, ...]) -> Row:
@@ -238,8 +238,8 @@ def _mixed_widths(name: str, arrivals: Arrivals, laws: tuple[SizeLaw, ...]) -> R
     )
     options = {"jobs": 1_000_000, "replications": 2, "threads": 1, "seed": 1}
     answers = [simulate(Scenario(Workload(classes), N, arrivals), **options) for _ in range(ROUNDS)]
-    best = max(answer.arrivals_per_second for answer in answers)
-    return _speed(f"d = 1,024, mixed widths, {name}, {answers[0].kernel}", best)
+    best = max(answer.detail.arrivals_per_second for answer in answers)
+    return _speed(f"d = 1,024, mixed widths, {name}, {answers[0].detail.kernel}", best)
 
 
 def _speed(what: str, speed: float) -> Row:

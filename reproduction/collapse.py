@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 import numpy.typing as npt
 
-from moldable import Scenario, StationaryLaw, stationary_law
+from moldable import StationaryLaw, stationary_law
 from reproduction.convergence import Floats
 from reproduction.experiment import (
     Cell,
@@ -87,7 +87,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 def _compute(setting: Setting, servers: int, _: Effort) -> Result:
     load = setting.load(servers)
-    law = stationary_law(Scenario(setting.workload(servers), servers))
+    law = stationary_law(setting.scenario(servers))
     theory = law.theory
     solution = theory.optimum
     return {

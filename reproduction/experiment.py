@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from moldable import Performance, Policy, Scenario, Workload, simulate
+from moldable import Performance, Policy, Scenario, evaluate, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,14 +75,20 @@ class Effort:
         return int(sequence.generate_state(1, np.uint64)[0])
 
     def simulate(
-        self, workload: Workload, servers: int, policy: Policy | None = None, **options: Any
+        self, scenario: Scenario, policy: Policy | None = None, **options: Any
     ) -> Performance:
         """Simulate as `moldable.simulate` does, with a fresh seed and whole or not at all."""
-        options |= {"seed": self.next_seed(), "threads": self.threads, "progress": self._tell}
-        return self._whole(simulate(Scenario(workload, servers), policy, **options))
+        return self._whole(simulate(scenario, policy, **options, **self._means()))
+
+    def evaluate(self, scenario: Scenario, policy: Policy) -> Performance:
+        """Answer as `moldable.evaluate` does; a simulation, should it need one, is as above."""
+        return self._whole(evaluate(scenario, policy, **self._means()))
+
+    def _means(self) -> dict[str, Any]:
+        return {"seed": self.next_seed(), "threads": self.threads, "progress": self._tell}
 
     def runs(
-        self, count: int, workload: Workload, servers: int, policy: Policy | None, **options: Any
+        self, count: int, scenario: Scenario, policy: Policy | None, **options: Any
     ) -> list[Performance]:
         """Simulate single runs and return each: their spread is known whatever the estimator.
 
@@ -91,7 +97,7 @@ class Effort:
         options |= {"replications": 1, "threads": 1}
 
         def run(seed: int) -> Performance:
-            return simulate(Scenario(workload, servers), policy, seed=seed, **options)
+            return simulate(scenario, policy, seed=seed, **options)
 
         answers = []
         with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:
@@ -102,9 +108,9 @@ class Effort:
 
     def _whole(self, answer: Performance) -> Performance:
         # A simulation that is stopped hands over what it has; here that must not be kept.
-        if any(warning.startswith("interrupted") for warning in answer.warnings):
+        if answer.interrupted:
             raise KeyboardInterrupt
-        self.arrivals += answer.arrivals or 0
+        self.arrivals += answer.to_dict()["arrivals"] or 0
         return answer
 
     def _tell(self, done: float, planned: int) -> None:

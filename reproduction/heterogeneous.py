@@ -96,15 +96,13 @@ class Example:
     name: str
     families: tuple[Family, ...]
 
-    def workload(self, servers: int, sharing: str) -> Workload:
-        """Return the classes for a cluster of this size."""
-        return Workload(
-            tuple(
-                JobClass(f.name, servers * f.load / f.mean_size, f.curve, f.mean_size)
-                for f in self.families
-            ),
-            sharing,
+    def scenario(self, servers: int, sharing: str) -> Scenario:
+        """Return the classes on a cluster of this size."""
+        classes = tuple(
+            JobClass(f.name, servers * f.load / f.mean_size, f.curve, f.mean_size)
+            for f in self.families
         )
+        return Scenario(Workload(classes, sharing), servers)
 
     def key(self, sharing: str, servers: int) -> str:
         """Return the key of a cell."""
@@ -148,12 +146,9 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def _compute(example: Example, sharing: str, servers: int, scale: Scale, effort: Effort) -> Result:
-    workload = example.workload(servers, sharing)
-    found = _performance(workload, servers, scale, effort)
-    division, whole = (
-        reserve(Scenario(workload, servers)),
-        reserve_whole(Scenario(workload, servers)),
-    )
+    scenario = example.scenario(servers, sharing)
+    found = _performance(scenario, scale, effort)
+    division, whole = reserve(scenario), reserve_whole(scenario)
     own = [
         {
             "reserved_fraction": division.reserved_fraction(part),
@@ -173,8 +168,8 @@ def _compute(example: Example, sharing: str, servers: int, scale: Scale, effort:
         "limit": division.mean_execution_time,
         **{name: overall[name] for name in _ESTIMATES},
         "classes": classes,
-        "arrivals": found.arrivals,
-        "seed": found.seed,
+        "arrivals": overall["arrivals"],
+        "seed": overall["seed"],
     }
 
 
@@ -184,10 +179,10 @@ _ESTIMATES: Final = (
 )
 
 
-def _performance(workload: Workload, servers: int, scale: Scale, effort: Effort) -> Performance:
-    if workload.sharing == RESERVED and servers <= EXACT[scale]:
-        return stationary_law(Scenario(workload, servers)).performance()
-    return effort.simulate(workload, servers, jobs=JOBS[scale], replications=REPLICATIONS[scale])
+def _performance(scenario: Scenario, scale: Scale, effort: Effort) -> Performance:
+    if scenario.workload.sharing == RESERVED and scenario.servers <= EXACT[scale]:
+        return stationary_law(scenario).performance()
+    return effort.simulate(scenario, jobs=JOBS[scale], replications=REPLICATIONS[scale])
 
 
 def publish(results: Results) -> Publication:

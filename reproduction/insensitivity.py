@@ -9,7 +9,7 @@ equilibrium otherwise: servers left over that narrower jobs fill, and two widths
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
@@ -22,7 +22,6 @@ from moldable import (
     Pareto,
     Scenario,
     SizeLaw,
-    Workload,
     greedy_p,
     stationary_law,
 )
@@ -88,10 +87,9 @@ class System:
         """Return the sizes of the clusters."""
         return [round_number + self.remainder for round_number in SIZES[scale]]
 
-    def workload(self, servers: int, law: str) -> Workload:
-        """Return the workload of a cluster with this many servers."""
-        single = Scenario.single(CURVES[self.curve], self.load, servers)
-        return Workload((replace(single.workload.classes[0], size=LAWS[law]),))
+    def scenario(self, servers: int, law: str) -> Scenario:
+        """Return a cluster with this many servers."""
+        return Scenario.single(CURVES[self.curve], self.load, servers, size=LAWS[law])
 
     def exact(self, servers: int, law: str) -> bool:
         """Tell whether the answer is exact: for other laws than the reference, by the chain."""
@@ -129,16 +127,15 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def _compute(scale: Scale, system: System, servers: int, law: str, effort: Effort) -> Result:
-    workload = system.workload(servers, law)
-    policy = greedy_p(Scenario(workload, servers))
+    scenario = system.scenario(servers, law)
+    policy = greedy_p(scenario)
     if system.exact(servers, law):
         # For other laws a formula would assume what is to be shown.
         method = "auto" if law == REFERENCE else "chain"
-        answer = stationary_law(Scenario(workload, servers), policy, method=method).performance()
+        answer = stationary_law(scenario, policy, method=method).performance()
     else:
         answer = effort.simulate(
-            workload,
-            servers,
+            scenario,
             policy,
             jobs=ARRIVALS[scale],
             replications=REPLICATIONS[scale],

@@ -15,7 +15,7 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable import Bounds, Optimum, Scenario, bounds, optimum, stationary_law
+from moldable import Bounds, Optimum, bounds, optimum, stationary_law
 from reproduction import sweep
 from reproduction.convergence import PowerLaw, mean_interval, power_law
 from reproduction.experiment import (
@@ -71,8 +71,7 @@ def _shared(scale: Scale) -> set[str]:
 
 def _odd(servers: int, _: Effort) -> Result:
     """Return the exact values with one width that leaves a remainder."""
-    workload = ONE_WIDTH.workload(servers)
-    law = stationary_law(Scenario(workload, servers), ONE_WIDTH.policy(servers))
+    law = stationary_law(ONE_WIDTH.scenario(servers), ONE_WIDTH.policy(servers))
     return sweep.summary(ONE_WIDTH, servers, sweep.GREEDY_P, law.performance(), law.theory.distance)
 
 

@@ -32,8 +32,7 @@ _OVERVIEW: Final = """\
 # The paper, reproduced
 
 `python -m reproduction` computes every figure and table of the paper, at its own scale, with a
-verdict on each number. These pages are generated from one run of it (scale {scale}, seed
-{seed})."""
+verdict on each number. These pages come from one run of it (scale {scale}, seed {seed})."""
 
 WHERE: Final = Path("docs/paper")
 FENCE: Final = "```"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, final
 
 from moldable import (
@@ -15,7 +15,6 @@ from moldable import (
     Scenario,
     SizeLaw,
     SpeedUp,
-    Workload,
     greedy_p,
 )
 
@@ -67,16 +66,14 @@ class Setting:
         """Return the load of a cluster with this many servers."""
         return REGIMES[self.regime].load(servers)
 
-    def workload(self, servers: int, law: SizeLaw | None = None) -> Workload:
-        """Return the workload of a cluster with this many servers; exponential by default."""
-        single = Scenario.single(CURVES[self.curve], self.load(servers), servers)
-        if law is None:
-            return single.workload
-        return Workload((replace(single.workload.classes[0], size=law),))
+    def scenario(self, servers: int, law: SizeLaw | None = None) -> Scenario:
+        """Return a cluster with this many servers; sizes are exponential by default."""
+        size = Exponential() if law is None else law
+        return Scenario.single(CURVES[self.curve], self.load(servers), servers, size=size)
 
     def policy(self, servers: int) -> GreedyP:
         """Return greedy(p*)."""
-        return greedy_p(Scenario(self.workload(servers), servers))
+        return greedy_p(self.scenario(servers))
 
 
 SETTINGS: Final = tuple(Setting(curve, regime) for curve in CURVES for regime in REGIMES)

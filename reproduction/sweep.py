@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
-from moldable import Greedy, Performance, Policy, Scenario, Workload, optimum, stationary_law
+from moldable import Greedy, Performance, Policy, Scenario, optimum, stationary_law
 from reproduction.experiment import (
     Cell,
     Drawing,
@@ -85,26 +85,24 @@ def limit(setting: Setting, policy: str, servers: int) -> tuple[float, float]:
 
 
 def _compute(setting: Setting, servers: int, scale: Scale, effort: Effort) -> Result:
-    workload = setting.workload(servers)
+    scenario = setting.scenario(servers)
     policies: dict[str, Policy] = {GREEDY_P: setting.policy(servers), GREEDY: Greedy()}
     return {
-        name: summary(
-            setting, servers, name, *_exact_or_simulated(workload, servers, policy, scale, effort)
-        )
+        name: summary(setting, servers, name, *_exact_or_simulated(scenario, policy, scale, effort))
         for name, policy in policies.items()
     }
 
 
 def _exact_or_simulated(
-    workload: Workload, servers: int, policy: Policy, scale: Scale, effort: Effort
+    scenario: Scenario, policy: Policy, scale: Scale, effort: Effort
 ) -> tuple[Performance, float | None]:
     """Return a performance, and E||x - y*|| where the law is known."""
-    load = workload.arrival_rate / servers
-    solution = optimum(workload.classes[0].speedup, load, servers=servers)
+    curve, servers = scenario.workload.classes[0].speedup, scenario.servers
+    solution = optimum(curve, scenario.load, servers=servers)
     mixes = policy.name != GREEDY and len(solution.support) > 1 and solution.i1 > 1
     if mixes and servers > WHOLE_CHAIN[scale]:
-        return effort.simulate(workload, servers, policy, precision=PRECISION[scale]), None
-    law = stationary_law(Scenario(workload, servers), policy)
+        return effort.simulate(scenario, policy, precision=PRECISION[scale]), None
+    law = stationary_law(scenario, policy)
     return law.performance(), law.theory.distance
 
 
@@ -124,8 +122,8 @@ def summary(
         "blocking_limit": blocking_limit,
         "mean_execution_time_limit": time_limit,
         "distance": distance,
-        "arrivals": found.arrivals,
-        "seed": found.seed,
+        "arrivals": whole["arrivals"],
+        "seed": whole["seed"],
     }
 
 

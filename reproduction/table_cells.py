@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
-from moldable import Performance, Scenario, Workload, evaluate, stationary_law
+from moldable import Performance, Scenario, stationary_law
 from reproduction.bias import DEFICITS, Response, predict
 from reproduction.experiment import (
     Cell,
@@ -56,11 +56,10 @@ class Size:
     replications: int
     counted: int
 
-    def right(self, effort: Effort, workload: Workload, setting: Setting) -> Performance:
+    def right(self, effort: Effort, scenario: Scenario, setting: Setting) -> Performance:
         """Simulate from equilibrium."""
         return effort.simulate(
-            workload,
-            self.servers,
+            scenario,
             setting.policy(self.servers),
             jobs=self.counted,
             replications=self.replications,
@@ -98,8 +97,7 @@ def cells(scale: Scale) -> list[Cell]:
 def _by_method(size: Size, setting: Setting, law: str, effort: Effort) -> Result:
     runs = effort.runs(
         size.runs,
-        setting.workload(size.servers, LAWS[law]),
-        size.servers,
+        setting.scenario(size.servers, LAWS[law]),
         setting.policy(size.servers),
         jobs=size.arrivals,
         start="empty",
@@ -110,10 +108,10 @@ def _by_method(size: Size, setting: Setting, law: str, effort: Effort) -> Result
 
 
 def _done_right(size: Size, setting: Setting, law: str, effort: Effort) -> Result:
-    workload, policy = setting.workload(size.servers, LAWS[law]), setting.policy(size.servers)
-    simulated, exact = size.right(effort, workload, setting), None
+    scenario, policy = setting.scenario(size.servers, LAWS[law]), setting.policy(size.servers)
+    simulated, exact = size.right(effort, scenario, setting), None
     if has_exact_answer(setting, law):
-        exact = _plain(stationary_law(Scenario(workload, size.servers), policy).performance())
+        exact = _plain(stationary_law(scenario, policy).performance())
     return {"simulated": _plain(simulated), "exact": exact}
 
 
@@ -140,9 +138,9 @@ def _response(size: Size, setting: Setting, effort: Effort) -> Result:
     for deficit in DEFICITS:
         scenario = Scenario.single(CURVES[setting.curve], load * (1.0 - deficit), size.servers)
         if has_exact_answer(setting, "exponential"):
-            answer = evaluate(scenario, policy)
+            answer = effort.evaluate(scenario, policy)
         else:
-            answer = size.right(effort, scenario.workload, setting)
+            answer = size.right(effort, scenario, setting)
         shares = {str(width): share for width, share in answer.width_shares.items()}
         points.append(
             {"deficit": deficit, "blocking": answer.blocking.value, "width_shares": shares}

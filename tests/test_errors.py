@@ -37,9 +37,25 @@ def test_errors_survive_being_sent_to_another_process():
     error = pickle.loads(pickle.dumps(InputError("a\nb")))  # noqa: S301 - our own bytes
     assert type(error) is InputError
     assert str(error) == r"a\nb"
+    error = pickle.loads(pickle.dumps(InputError("2 is odd", "servers")))  # noqa: S301 - our own
+    assert (str(error), error.parameter, error.message) == (
+        "servers=2 is odd",
+        "servers",
+        "2 is odd",
+    )
 
 
 def test_values_that_python_does_not_print_are_described():
     assert errors.shown([10**5000]) == "a list too long to show"
     with pytest.raises(MoldableError, match="load=a list too long to show is not a number"):
         Scenario.single(SpeedUp([1]), [10**5000], 4)
+    with pytest.raises(MoldableError, match=r"load='x{76}\.\.\. is not a number"):
+        Scenario.single(SpeedUp([1]), "x" * 1000, 4)
+
+
+def test_an_error_of_a_check_names_its_parameter():
+    with pytest.raises(MoldableError) as caught:
+        Scenario.single(SpeedUp([1]), -1, 4)
+    assert caught.value.parameter == "load"
+    assert str(caught.value) == f"load={caught.value.message}"
+    assert MoldableError("no curve").parameter is None

@@ -36,7 +36,7 @@ def caught(worker: Worker, call: str, *, heavy: bool = False) -> str | None:
 
 def test_a_planted_traceback_is_caught(worker):
     found = caught(worker, "SpeedUp.from_times(1 / 0 for _ in [1])")
-    assert found.startswith("traceback: ZeroDivisionError in moldable/speedup.py:")
+    assert found.startswith("traceback: ZeroDivisionError in moldable/model/speedup.py:")
 
 
 def test_a_refusal_with_an_error_of_the_library_is_no_failure(worker):
@@ -63,7 +63,7 @@ def test_a_thread_that_goes_on_after_the_command_is_caught(worker):
 
 def test_more_than_two_gigabytes_are_caught(worker):
     call = "SpeedUp.from_times(np.ones(2**28 + 2**20) for _ in [1])"
-    assert "MemoryError in moldable/speedup.py" in caught(worker, call)
+    assert "MemoryError in moldable/model/speedup.py" in caught(worker, call)
     assert caught(worker, "np.ones(2**24).sum()") is None
 
 

@@ -28,7 +28,7 @@ def experiments() -> Iterator[Verdict]:
         exact = stationary_law(Scenario(workload, servers), policy).performance()
         worst, least = _apart(_simulated(workload, servers, policy, number), exact)
         kind = f"n = {servers}, {len(workload.classes)} classes, {exact.provenance['policy']}"
-        size = f"{exact.states:,} states, blocking {exact.blocking.value:.4f} to {least:.1g}"
+        size = f"{exact.detail.states:,} states, blocking {exact.blocking.value:.4f} to {least:.1g}"
         yield Verdict(f"{kind}, {size}: standard errors apart", worst, 4)
     for servers in (400, 4000, 20_000):
         load = 1 - 0.1 / math.sqrt(servers)

@@ -129,7 +129,7 @@ def _covered(setting: Setting) -> Iterator[Verdict]:
         for seed in range(SEEDS)
     ]
 
-    name = f"n = {servers}, {answers[0].kernel}, {policy.name}, {setting.jobs} jobs: "
+    name = f"n = {servers}, {answers[0].detail.kernel}, {policy.name}, {setting.jobs} jobs: "
     yield from _verdicts(
         f"{name}blocking",
         exact.blocking.value,

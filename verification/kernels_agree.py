@@ -33,5 +33,6 @@ def experiments() -> Iterator[Verdict]:
             a, b = getattr(chain, name), getattr(ring, name)
             error = math.hypot(a.half_width, b.half_width) / stdtrit(RUNS - 1, 0.975)
             worst = max(worst, abs(a.value - b.value) / error)
-        what = f"n = {n}, d = {len(curve)}, load {load:.3f}, {chain.kernel} and {ring.kernel}"
+        names = f"{chain.detail.kernel} and {ring.detail.kernel}"
+        what = f"n = {n}, d = {len(curve)}, load {load:.3f}, {names}"
         yield Verdict(f"{what}: standard errors apart", worst, 4)

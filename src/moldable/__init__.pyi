@@ -58,6 +58,7 @@ from .policies.fixed_width import FixedWidth as FixedWidth
 from .policies.greedy import Greedy as Greedy
 from .policies.greedy import GreedyP as GreedyP
 from .policies.greedy import greedy_p as greedy_p
+from .policies.observation import Observation as Observation
 from .policies.policy_table import Policy as Policy
 from .policies.rigid import Rigid as Rigid
 from .policies.thresholds import Thresholds as Thresholds
@@ -65,7 +66,9 @@ from .policies.value import value_policy as value_policy
 from .simulation.simulate import simulate as simulate
 from .system.performance import ClassPerformance as ClassPerformance
 from .system.performance import Estimate as Estimate
+from .system.performance import ExactDetail as ExactDetail
 from .system.performance import Performance as Performance
+from .system.performance import SimulationDetail as SimulationDetail
 from .theory.fluid import FluidPath as FluidPath
 from .theory.stein import Bounds as Bounds
 from .theory.stein import bounds as bounds

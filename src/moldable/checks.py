@@ -7,11 +7,11 @@ would leave the range of double precision.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from moldable.errors import InputError, MoldableError, shown
+from moldable.errors import InputError, MoldableError, nearest, shown
 
 SMALLEST: Final = 1e-100
 LARGEST: Final = 1e100
@@ -24,11 +24,29 @@ T = TypeVar("T")
 def number(value: object, name: str, error: Kind) -> float:
     """Return the value as a float, or say that it is none."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise error(f"{name}={shown(value)} is not a number; write it like 2 or 0.5")
+        raise error(f"{shown(value)} is not a number; write it like 2 or 0.5", name)
     try:
         return float(value)
     except OverflowError:
-        raise error(f"{name} is far too large; it must be at most {LARGEST:g}") from None
+        raise error(f"{shown(value)} is too large; it must be at most {LARGEST:g}", name) from None
+
+
+def within(  # noqa: PLR0917 - a range and its explanation
+    value: object, name: str, error: Kind, low: float, high: float, hint: str = "correct it"
+) -> float:
+    """Return a number from `low` to `high`."""
+    found = number(value, name, error)
+    if not low <= found <= high:
+        raise error(f"{found:g} must be from {low:g} to {high:g}; {hint}", name)
+    return found
+
+
+def fraction(value: object, name: str, error: Kind) -> float:
+    """Return a number between 0 and 1, both excluded."""
+    found = number(value, name, error)
+    if not 0.0 < found < 1.0:
+        raise error(f"{found:g} must lie between 0 and 1, such as 0.01", name)
+    return found
 
 
 def positive(value: object, name: str, error: Kind, hint: str = "correct it") -> float:
@@ -36,29 +54,35 @@ def positive(value: object, name: str, error: Kind, hint: str = "correct it") ->
     found = number(value, name, error)
     if not SMALLEST <= found <= LARGEST:
         raise error(
-            f"{name}={found:g} must be finite and above 0 (between {SMALLEST:g} and {LARGEST:g}); "
-            f"{hint}"
+            f"{found:g} must be finite and above 0 (between {SMALLEST:g} and {LARGEST:g}); {hint}",
+            name,
         )
     return found
 
 
-def whole(value: object, name: str, error: Kind) -> int:
-    """Return a whole number of servers from 1 on."""
+def whole(value: object, name: str, error: Kind, least: int = 1, most: float = MOST_SERVERS) -> int:
+    """Return a whole number in a range: by default of servers, from 1 on."""
     found = number(value, name, error)
-    if not found.is_integer():
-        raise error(f"{name} {value} is not a whole number; servers cannot be split: round it")
-    if found < 1:
-        raise error(f"{name} {value} must be at least 1: a job needs a server")
-    if found > MOST_SERVERS:
-        raise error(f"{name} is far too large; it must be at most {MOST_SERVERS:g}")
+    if not (found.is_integer() and least <= found <= most):
+        given = shown(value) if isinstance(value, numbers.Integral) else f"{found:.12g}"
+        raise error(f"{given} must be a whole number from {least} to {most:g}", name)
     return int(value) if isinstance(value, numbers.Integral) else int(found)
+
+
+def choice(value: object, known: Collection[str], name: str, error: Kind) -> str:
+    """Return one of the known words."""
+    if not isinstance(value, str) or value not in known:
+        raise error(f"{shown(value)} is unknown; {nearest(str(value), known)}", name)
+    return value
 
 
 def check_type(value: object, wanted: type, name: str, error: Kind, example: str) -> None:
     """Refuse a value that is not of the wanted type; the example shows how to make one."""
     if not isinstance(value, wanted):
         raise error(
-            f"{name} is of type {type(value).__name__}, not {wanted.__name__}; pass {example}"
+            f"{shown(value)} is of type {type(value).__name__}, not {wanted.__name__}; "
+            f"pass {example}",
+            name,
         )
 
 

@@ -18,9 +18,10 @@ widely or as narrowly as it likes::
     |-- ResultsError        a folder of results that is another run's, or cannot be written
     `-- InputError          a file or a command-line value that cannot be read
 
-Messages name the value, the rule it breaks and a way to mend it. They may quote names and values
-from files, so they are cut where they are long, and control characters, which a terminal would
-obey, are escaped.
+Messages name the value, the rule it breaks and a way to mend it. An error about one argument
+carries its name in `parameter`, so that the command line can name the option instead. Messages may
+quote names and values from files, so they are cut where they are long, and control characters,
+which a terminal would obey, are escaped.
 """
 
 from __future__ import annotations
@@ -48,19 +49,29 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:_BEGINNING]} [...] {text[-_END:]}"
 
 
-def shown(value: object) -> str:
-    """Return the `repr` of a value, or its type where that has none: an integer may be too long."""
+def shown(value: object, most: int = 80) -> str:
+    """Return the beginning of a value's `repr`, or its type: an integer may be too long."""
     try:
-        return repr(value)
+        text = repr(value)
     except (ValueError, RecursionError):
         return f"a {type(value).__name__} too long to show"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 class MoldableError(ValueError):
-    """The root of every error raised on purpose."""
+    """The root of every error raised on purpose.
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(cut(printable(message)))
+    Args:
+        message: the value, the rule it breaks and a way to mend it.
+        parameter: the argument that has the value. The error then reads `parameter=message`.
+    """
+
+    def __init__(self, message: str = "", parameter: str | None = None) -> None:
+        self.parameter = parameter
+        self.message = cut(printable(message))
+        super().__init__(
+            self.message if parameter is None else cut(printable(f"{parameter}={message}"))
+        )
 
 
 class SpeedUpError(MoldableError):

@@ -254,7 +254,7 @@ def test_impossible_loads_are_refused(load):
 
 
 def test_a_cluster_without_servers_is_refused():
-    with pytest.raises(WorkloadError, match="servers 0"):
+    with pytest.raises(WorkloadError, match="servers=0"):
         optimum(PAPER, 0.5, servers=0)
 
 

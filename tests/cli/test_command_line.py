@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from moldable.cli import _in_options
+from moldable.errors import InputError
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HEAVY = ("numba", "scipy", "scipy.optimize", "matplotlib")
 
@@ -225,3 +228,16 @@ def test_a_device_or_a_pipe_as_input_is_refused_at_once(run, tmp_path):
         result = run(*arguments, cwd=tmp_path)
         assert result.returncode == 2
         assert "not a regular file" in result.stderr
+
+
+@pytest.mark.parametrize("words", [("--max-blocking", "2"), ("--max-blocking=2",)])
+def test_a_parameter_is_named_as_the_option_it_came_from(words):
+    error = InputError("2 must be below 1", "max_blocking")
+    assert _in_options(error, words) == "--max-blocking 2 must be below 1"
+
+
+def test_a_parameter_without_its_option_keeps_its_name():
+    error = InputError("1.3 is too much", "load")
+    for words in (("--regime", "0,0.2"), ("--loads", "1.3"), ()):
+        assert _in_options(error, words) == "load=1.3 is too much"
+    assert _in_options(InputError("no curve"), ("--", "--load")) == "no curve"

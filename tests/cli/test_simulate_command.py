@@ -40,6 +40,7 @@ KEYS = [
     "start",
     "warmup",
     "converged",
+    "interrupted",
     "warnings",
     "provenance",
 ]
@@ -209,3 +210,4 @@ def test_an_interrupted_command_says_so_and_ends_with_130():
     if shown:
         assert "interrupted: these are the" in notes
         assert json.loads(shown)["converged"] is False
+        assert json.loads(shown)["interrupted"] is True

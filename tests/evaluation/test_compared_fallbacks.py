@@ -33,7 +33,7 @@ def test_policies_whose_chain_fails_are_simulated_together_and_said_to_be(monkey
     for part in found.policies:
         own = part.performance
         assert own.method == "simulate"
-        assert own.seed == 3
+        assert own.detail.seed == 3
         assert "no window holds it" in own.reason
         assert own.blocking.half_width > 0.0
     assert found.policies[1].blocking_difference.half_width > 0.0

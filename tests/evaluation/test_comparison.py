@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
@@ -128,6 +129,13 @@ def test_tables_and_dictionaries_hold_every_policy():
     assert "* p*: Performance(blocking=" in repr(answer)
 
 
+def test_a_frame_without_pandas_is_refused_with_a_way_out(monkeypatch):
+    answer = compare(SCENARIO, {"greedy": Greedy()})
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MoldableError, match=r"pip install pandas.*to_dict"):
+        answer.to_frame()
+
+
 @pytest.mark.parametrize(
     ("policies", "message"),
     [
@@ -144,5 +152,5 @@ def test_lists_that_cannot_be_compared_are_refused(policies, message):
 def test_impossible_requests_are_refused_before_any_work():
     with pytest.raises(MoldableError, match="precision=-1"):
         compare(SCENARIO, [None], precision=-1)
-    with pytest.raises(MoldableError, match="method 'guess'"):
+    with pytest.raises(MoldableError, match="method='guess'"):
         compare(SCENARIO, [None], method="guess")

@@ -18,10 +18,13 @@ from moldable import (
     Lognormal,
     MixedErlang,
     MoldableError,
+    Policy,
     Renewal,
     Scenario,
+    SimulationDetail,
     SpeedUp,
     Workload,
+    compare,
     evaluate,
     parse_arrivals,
 )
@@ -67,18 +70,19 @@ def test_a_small_chain_is_solved(size):
     found = evaluate(Scenario(mixed(size), 20))
     assert found.method == "chain"
     assert found.reason == (
-        f"no formula is known, but the chain can be solved: the whole chain of {found.states:,} "
+        f"no formula is known, but the chain can be solved: the whole chain of "
+        f"{found.detail.states:,} "
         f"states"
     )
-    assert found.error_bound <= 1e-11
+    assert found.detail.error_bound <= 1e-11
 
 
 def test_a_large_cluster_on_two_widths_is_solved_on_a_window():
     scenario = Scenario.single(SUB_LINEAR, 0.99, 1000)
     found = evaluate(scenario)
     assert found.method == "chain"
-    assert f"a window of {found.states:,} states" in found.reason
-    assert 0.0 < found.neglected_mass <= 1e-14
+    assert f"a window of {found.detail.states:,} states" in found.reason
+    assert 0.0 < found.detail.neglected_mass <= 1e-14
 
 
 @pytest.mark.parametrize(
@@ -95,8 +99,9 @@ def test_everything_else_is_simulated(scenario, reason):
     found = evaluate(scenario, **ROUGH)
     assert found.method == "simulate"
     assert reason in found.reason
-    assert found.seed == 1
-    assert found.states is None
+    assert found.detail.seed == 1
+    assert isinstance(found.detail, SimulationDetail)
+    assert found.to_dict()["states"] is None
 
 
 @pytest.mark.parametrize("method", ["closed-form", "chain", "simulate"])
@@ -284,7 +289,7 @@ def test_reserved_classes_are_independent_systems_side_by_side():
             both[a + b] += p * q
     np.testing.assert_allclose(law.busy_servers, both, rtol=0, atol=1e-15)
     assert found.busy_fraction == pytest.approx(float(both @ np.arange(21)) / 20, rel=1e-12)
-    assert found.states == sum(single.states for single in exact)
+    assert found.detail.states == sum(single.detail.states for single in exact)
 
 
 def test_reserved_classes_are_solved_each_by_its_own_method():
@@ -313,6 +318,25 @@ def test_a_chain_that_turns_out_unsolvable_is_simulated_unless_it_was_asked_for(
     assert "no luck" in found.reason
     with pytest.raises(ChainError, match="no luck"):
         evaluate(Scenario(mixed(), 20), method="chain")
+
+
+class Counted(Policy):
+    """One width for all, which counts how often it is asked."""
+
+    asked = 0
+
+    def decide(self, job_class, idle):  # noqa: ARG002
+        self.asked += 1
+        return {3: 1.0}
+
+
+@pytest.mark.parametrize("method", ["chain", "simulate"])
+def test_a_policy_is_tabulated_once(method):
+    alone, compared = Counted(), Counted()
+    evaluate(Scenario(mixed(), 20), alone, method=method, **ROUGH)
+    assert alone.asked == 21  # once for each number of idle servers
+    compare(Scenario(mixed(), 20), [compared], method=method, **ROUGH)
+    assert compared.asked == 21
 
 
 def test_shares_that_only_round_to_one_block_nobody():

@@ -70,7 +70,7 @@ def test_a_window_gives_the_law_of_the_whole_chain(windowed, monkeypatch, server
     assert part.performance().blocking.value == pytest.approx(
         exact.performance().blocking.value, rel=1e-11
     )
-    assert 0.0 < part.performance().neglected_mass <= NEGLIGIBLE
+    assert 0.0 < part.performance().detail.neglected_mass <= NEGLIGIBLE
 
 
 def padded(law, servers):
@@ -169,7 +169,7 @@ def test_thresholds_on_thousands_of_servers_are_solved_on_a_window():
     found = evaluate(scenario, policy, precision=0.5, seed=1)
     assert found.method == "chain"
     assert "window" in found.reason
-    assert found.neglected_mass <= NEGLIGIBLE
+    assert found.detail.neglected_mass <= NEGLIGIBLE
     assert found.blocking.value == pytest.approx(erlang_b(load * servers, servers), rel=1e-6)
 
 
@@ -178,8 +178,8 @@ def test_as_many_wide_jobs_as_keep_some_servers_idle_are_solved_on_a_window():
     policy = Thresholds({"jobs": {1: 1, 30: 2}})
     found = stationary_law(scenario, policy, method="chain").performance()
     assert "window" in found.reason
-    assert found.neglected_mass <= NEGLIGIBLE
-    assert found.states < 600_000
+    assert found.detail.neglected_mass <= NEGLIGIBLE
+    assert found.detail.states < 600_000
 
 
 def test_a_policy_that_changes_beyond_the_window_is_not_taken_for_granted():

@@ -32,7 +32,7 @@ def test_times_and_speedups_are_read(tmp_path):
         ("width,time\n1,2,3\n", "line 2: 3 values where 2 are expected"),
         ("width,time\n1,10\nx,5\n", "line 3: width is not a whole number"),
         ("width,time\n1.5,5\n", "line 2: width '1.5'"),
-        ("width,time\n0,5\n", "line 2: width 0 must be at least 1"),
+        ("width,time\n0,5\n", "line 2: width=0 must be a whole number from 1"),
         ("width,time\n1,ten\n", "line 2: time is not a number"),
         ("width,time\n1,nan\n", "line 2: time nan must be finite"),
         ("width,speedup\n1,1\n2,-1\n", "line 3: speedup -1 must be finite and above 0"),

@@ -146,7 +146,7 @@ class OwnPolicy(Policy):
 
 
 def test_a_policy_that_is_code_cannot_be_written():
-    with pytest.raises(PolicyError, match=r"OwnPolicy is code .*: greedy, greedy-p"):
+    with pytest.raises(PolicyError, match=r"OwnPolicy is code .*: greedy-p, greedy"):
         to_json(OwnPolicy())
 
 

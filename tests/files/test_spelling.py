@@ -36,13 +36,13 @@ def test_curves_are_spelled_in_one_line(text, curve):
         ("1=1,2", "'2' has no '='"),
         ("1=1,x=2", "width 'x' is not a whole number"),
         ("1=1,1.5=2", "width '1.5' is not a whole number"),
-        ("0=1,2=2", "width 0 must be at least 1"),
+        ("0=1,2=2", "width=0 must be a whole number from 1"),
         ("1=1,2=2,2=3", "width 2 is given twice"),
         ("amdal:0.9:4", "did you mean 'amdahl'"),
         ("amdahl", "did you mean 'amdahl'"),
         ("amdahl:0.9", "1 parameters instead of 2; write amdahl:PARALLEL_FRACTION:D"),
         ("amdahl:x:4", "'x' is not a number"),
-        ("linear:2.5", "d 2.5 is not a whole number"),
+        ("linear:2.5", "d=2.5 must be a whole number"),
     ],
 )
 def test_misspelled_curves_are_explained(text, message):

@@ -48,5 +48,5 @@ def test_loads_outside_0_1_are_refused():
         Regime(0.5, 3).load(4)
     with pytest.raises(RegimeError, match="smaller alpha"):
         Regime(30, 0.1).load(10**6)
-    with pytest.raises(RegimeError, match="servers 0"):
+    with pytest.raises(RegimeError, match="servers=0"):
         Regime(0.5, 0.1).load(0)

@@ -75,10 +75,10 @@ def test_a_workload_alone_cannot_run_on_whatever_number_of_servers(ask):
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: Scenario(TWO, 0), "servers 0 must be at least 1"),
-        (lambda: Scenario(TWO, 4.5), "servers 4.5 is not a whole number"),
+        (lambda: Scenario(TWO, 0), "servers=0 must be a whole number"),
+        (lambda: Scenario(TWO, 4.5), "servers=4.5 must be a whole number"),
         (lambda: Scenario([JobClass("a", 1.0, CURVE)], 4), "list, not Workload"),
-        (lambda: Scenario(TWO, 4, "poisson"), "arrivals is of type str"),
+        (lambda: Scenario(TWO, 4, "poisson"), "arrivals='poisson' is of type str"),
         (lambda: Scenario.single(CURVE, -1, 4), "load=-1 must be finite and above 0"),
         (lambda: Scenario(TWO, 4).at_load(0), "load=0 must be finite and above 0"),
         (

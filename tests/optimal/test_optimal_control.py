@@ -14,6 +14,7 @@ from moldable import (
     Deterministic,
     JobClass,
     MoldableError,
+    Observation,
     Policy,
     Scenario,
     SpeedUp,
@@ -142,26 +143,32 @@ def test_decisions_are_widths_that_fit_and_jobs_are_blocked_only_if_none_does():
         assert (found.problem.owner[kinds[granted]] == j).all()
 
 
-def test_decide_looks_the_state_up():
+def test_grants_look_the_state_up():
     found = optimal_control(Scenario(TWO_CLASSES, 8), 3.0)
-    assert found.decide("wide", {"wide": {2: 1, 5: 1}}) is None
-    assert found.decide("narrow", {"wide": {2: 1, 5: 1}, "narrow": {1: 0}}) == 1
-    assert found.decide("wide", {"narrow": {3: 2}}) == 2
-    assert found.decide("wide", {}) in {2, 3, 5}
+    wide, narrow = TWO_CLASSES.classes
+    assert found.grant(wide, Observation(1, running={"wide": {2: 1, 5: 1}})) == 0
+    crowded = Observation(1, running={"wide": {2: 1, 5: 1}, "narrow": {1: 0}})
+    assert found.grant(narrow, crowded, 0.9) == 1
+    assert found.grant(wide, Observation(2, running={"narrow": {3: 2}})) == 2
+    assert found.grant(wide, Observation(8, running={})) in {2, 3, 5}
 
 
 @pytest.mark.parametrize(
-    ("job_class", "running", "words"),
+    ("job_class", "observation", "words"),
     [
-        ("wild", {}, "did you mean 'wide'"),
-        ("wide", {"wide": {4: 1}}, "no job of class 'wide' can run on 4 servers"),
-        ("wide", {"wide": {5: 2}}, "hold 10 servers, but there are 8"),
-        ("wide", {"wide": {5: -1}}, "must be at least 1"),
+        ("wild", Observation(8, running={}), "did you mean 'wide'"),
+        ("wide", Observation(8), "looks at the running jobs"),
+        ("wide", Observation(7, running={}), "idle=7, but the running jobs leave 8 of 8"),
+        ("wide", Observation(4, running={"wide": {4: 1}}), "no job of class 'wide' can run on 4"),
+        ("wide", Observation(0, running={"wide": {5: 2}}), "hold 10 servers, but there are 8"),
+        ("wide", Observation(0, running={"wide": {5: -1}}), "must be a whole number from 1"),
     ],
 )
-def test_decide_refuses_what_cannot_be(job_class, running, words):
+def test_grants_refuse_what_cannot_be(job_class, observation, words):
+    found = optimal_control(Scenario(TWO_CLASSES, 8), 3.0)
+    asked = dataclasses.replace(TWO_CLASSES.classes[0], name=job_class)
     with pytest.raises(MoldableError, match=words):
-        optimal_control(Scenario(TWO_CLASSES, 8), 3.0).decide(job_class, running)
+        found.grant(asked, observation)
 
 
 def test_the_table_by_idle_servers_is_nearly_as_good():
@@ -201,7 +208,7 @@ def test_known_optimum_of_30_servers():
         ({"price": math.inf}, "use least_blocking"),
         ({"price": "four"}, "price='four' is not a number"),
         ({"tolerance": 0.0}, "tolerance=0.0 must lie between"),
-        ({"servers": 0}, "servers 0 must be at least 1"),
+        ({"servers": 0}, "servers=0 must be a whole number from 1"),
         ({"servers": 400}, "400 servers with 5 kinds of jobs have .* more than the 5,000,000"),
         (
             {"workload": Workload((JobClass("a", 1.0, SpeedUp({9: 5.0})),)), "servers": 8},

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from moldable import (
     Greedy,
     GreedyP,
     JobClass,
+    Observation,
     Policy,
     Rigid,
     Scenario,
@@ -22,6 +25,7 @@ from moldable import (
     greedy_p,
     value_policy,
 )
+from moldable.errors import PolicyError
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 GAPS = SpeedUp({2: 1.9, 4: 3.5, 8: 6.0})
@@ -140,6 +144,66 @@ def test_the_table_is_what_decide_and_the_rule_of_granting_give_at_every_idle_co
         for idle in range(servers + 1):  # beyond the reach the last row must still be right
             at = min(idle, len(rows) - 1)
             assert rows[at] == pytest.approx(row(policy, job_class, idle), abs=1e-12)
+
+
+def shares_of_u(policy, job_class, idle):
+    """The measure of the numbers from [0, 1) for which each width is granted; 0: blocked.
+
+    Between the sums of the probabilities of some widths the grant cannot change.
+    """
+    wishes = policy.decide(job_class, idle).values()
+    ends = {0.0, 1.0}
+    for probability in wishes:
+        ends |= {min(1.0, end + probability) for end in ends}
+    found = {}
+    for low, high in pairwise(sorted(ends)):
+        width = policy.grant(job_class, Observation(idle), (low + high) / 2)
+        found[width] = found.get(width, 0.0) + high - low
+    return found
+
+
+def test_grants_have_the_probabilities_of_the_table_at_every_idle_count(policy, system):
+    workload, pools = system
+    for job_class, rows in zip(
+        workload.classes, policy.tabulate(workload, pools).rows, strict=True
+    ):
+        widths = job_class.speedup.widths.tolist()
+        for idle in range(min(pools) + 1):
+            found = shares_of_u(policy, job_class, idle)
+            row = rows[min(idle, len(rows) - 1)]
+            assert [found.get(width, 0.0) for width in widths] == pytest.approx(row, abs=1e-9)
+            assert found.get(0, 0.0) == pytest.approx(1.0 - row.sum(), abs=1e-9)
+
+
+def test_larger_numbers_draw_wider_widths():
+    policy = GreedyP({"jobs": {4: 0.25, 1: 0.5, 2: 0.25}})
+    (jobs,) = SYSTEMS["one class"][0].classes
+    drawn = [policy.grant(jobs, Observation(40), u) for u in (0.0, 0.49, 0.5, 0.74, 0.75, 0.999)]
+    assert drawn == [1, 1, 2, 2, 4, 4]
+    assert policy.grant(jobs, Observation(3), 0.9) == 3  # the fastest that fits
+    assert policy.grant(jobs, Observation(0), 0.9) == 0
+
+
+@pytest.mark.parametrize("u", [-0.1, 1.0, math.nan, "0.5"])
+def test_numbers_that_draw_nothing_are_refused(u):
+    (jobs,) = SYSTEMS["one class"][0].classes
+    with pytest.raises(PolicyError, match="u="):
+        Greedy().grant(jobs, Observation(4), u)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"idle": -1}, "idle=-1 must be a whole number from 0"),
+        ({"idle": 2.5}, "idle=2.5 must be"),
+        ({"idle": True}, "idle=True must be"),
+        ({"idle": 1, "waiting": None}, "waiting=None must be"),
+        ({"idle": 1, "running": [1]}, "running=.* must map class names"),
+    ],
+)
+def test_observations_that_cannot_be_are_refused(fields, words):
+    with pytest.raises(PolicyError, match=words):
+        Observation(**fields)
 
 
 def test_grants_fit_and_rows_are_complete(policy, system):

@@ -91,7 +91,7 @@ def test_a_share_must_be_one(share):
 
 
 def test_it_needs_a_server_and_survives_a_journey():
-    with pytest.raises(PolicyError, match="servers 0 must be at least 1"):
+    with pytest.raises(PolicyError, match="servers=0 must be a whole number from 1"):
         Equi.departure_rates(JobClass("jobs", 1.0, PAPER), 0)
     assert pickle.loads(pickle.dumps(Equi())) == Equi()  # noqa: S301 - our own bytes
     assert Equi().name == "equi"

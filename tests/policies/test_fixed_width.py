@@ -42,7 +42,11 @@ def test_every_class_must_have_the_width():
 
 @pytest.mark.parametrize(
     ("width", "message"),
-    [(0, "width 0 must be at least 1"), (2.5, "not a whole number"), ("3", "'3' is not a number")],
+    [
+        (0, "width=0 must be a whole number from 1"),
+        (2.5, "must be a whole number"),
+        ("3", "'3' is not a number"),
+    ],
 )
 def test_a_width_must_be_one(width, message):
     with pytest.raises(PolicyError, match=message):

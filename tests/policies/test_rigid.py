@@ -58,5 +58,5 @@ def test_the_widths_named_must_match_the_workload(widths, message):
 
 
 def test_a_width_must_be_one():
-    with pytest.raises(PolicyError, match="class 'jobs': width 0 must be at least 1"):
+    with pytest.raises(PolicyError, match="class 'jobs': width=0 must be a whole number from 1"):
         Rigid({"jobs": 0})

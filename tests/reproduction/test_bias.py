@@ -79,14 +79,13 @@ def test_blocking_is_the_time_average_of_erlangs_formula_under_the_load_so_far()
 def test_short_runs_by_the_papers_method_show_the_predicted_bias(setting, law):
     """Within 4 standard errors and a tenth of the bias, which the approximation may be off."""
     servers, arrivals, runs = 100, 20_000, 100
-    exact = evaluate(Scenario(setting.workload(servers), servers))
+    exact = evaluate(setting.scenario(servers))
     horizon = arrivals / (servers * setting.load(servers))
     known = response(CURVES[setting.curve], setting.load(servers), servers)
     bias = predict(known, CURVES[setting.curve], law, horizon)
     answers = Effort(7).runs(
         runs,
-        setting.workload(servers, law),
-        servers,
+        setting.scenario(servers, law),
         setting.policy(servers),
         jobs=arrivals,
         start="empty",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import Scenario, stationary_law
+from moldable import stationary_law
 from reproduction import collapse
 from tiny_results import tiny
 
@@ -25,7 +25,7 @@ def test_summaries_are_those_of_the_exact_law():
     _, results = tiny("collapse")
     (part,) = collapse.FROM_THREE.along(results)
     setting, n = collapse.FROM_THREE.setting, part["servers"]
-    theory = stationary_law(Scenario(setting.workload(n), n)).theory
+    theory = stationary_law(setting.scenario(n)).theory
     several = sum(part["narrow_jobs"][2:])
     assert part["distance"] == pytest.approx(theory.distance)
     assert several == pytest.approx(theory.several_narrow_jobs)

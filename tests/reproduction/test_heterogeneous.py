@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import Scenario, simulate
+from moldable import simulate
 from reproduction import heterogeneous
 from reproduction.heterogeneous import EXAMPLES, POOL, RESERVED
 from tiny_results import tiny
@@ -25,8 +25,8 @@ def test_the_exact_cells_agree_with_simulation(example):
     _, results = tiny("heterogeneous")
     part = example.along(results, RESERVED)[0]
     assert part["method"] == "chain"
-    workload = example.workload(part["servers"], RESERVED)
-    found = simulate(Scenario(workload, part["servers"]), jobs=20_000, replications=32, seed=1)
+    scenario = example.scenario(part["servers"], RESERVED)
+    found = simulate(scenario, jobs=20_000, replications=32, seed=1)
     for exact, simulated in zip(part["classes"], found.classes, strict=True):
         error = simulated.blocking.half_width / 1.96
         assert abs(simulated.blocking.value - exact["blocking"]) < 4 * error

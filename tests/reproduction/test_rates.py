@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import Scenario, bounds, stationary_law
+from moldable import bounds, stationary_law
 from reproduction import rates_cells as rates
 from reproduction.rates_cells import BLOCKING, DISTANCE, QUANTITIES, TIME_GAP
 from reproduction.settings import CURVES
@@ -46,7 +46,7 @@ def test_every_value_is_below_the_stated_bound():
 def test_points_are_exact_values_and_bounds_those_of_the_library():
     (one,) = (one for (words, _), one in series().items() if words == "linear, Halfin-Whitt")
     n = rates.ODD_SIZES[rates.Scale.TINY][-1]
-    law = stationary_law(Scenario(rates.ONE_WIDTH.workload(n), n))
+    law = stationary_law(rates.ONE_WIDTH.scenario(n))
     found = law.performance()
     last = {quantity: one.points[quantity][-1] for quantity in QUANTITIES}
     assert last[DISTANCE].value == pytest.approx(law.theory.distance)
@@ -61,7 +61,7 @@ def test_a_path_gives_the_distance_that_the_chain_gives():
     _, results = tiny("rates")
     (n,) = rates.PATH_SIZES[rates.Scale.TINY]
     part = results[f"rates/path-n={n}"]
-    law = stationary_law(Scenario(rates.FROM_THREE.workload(n), n))
+    law = stationary_law(rates.FROM_THREE.scenario(n))
     half = (part["distance_interval"][1] - part["distance_interval"][0]) / 2.0
     # A 95 % interval of four stretches reaches 3.2 standard errors, so twice it exceeds four.
     assert abs(part["distance"] - law.theory.distance) < 2.0 * half

@@ -65,7 +65,7 @@ def both(curve, n, load, policy=None, size=None, **options):
 def test_the_linear_curve_is_erlangs_loss_system(n, load, exact):
     assert erlang_b(n * load / 5, n // 5) == pytest.approx(exact, rel=1e-5)
     right, wrong = both(LINEAR, n, load, jobs=1_000_000, replications=32)
-    assert right.kernel == "count-chain"
+    assert right.detail.kernel == "count-chain"
     assert abs(z_score(right.blocking, exact, 32)) < 4
     assert abs(z_score(wrong.blocking, exact, 32)) > 4
     assert right.mean_execution_time.value == pytest.approx(0.2, rel=1e-12)
@@ -102,8 +102,8 @@ def test_one_width_is_insensitive_to_the_law_of_sizes(law):
     exact = erlang_b(n * load / 5, n // 5)
     options = {"jobs": 50_000, "replications": 120, "estimator": "realised"}
     right, wrong = both(LINEAR, n, load, size=law, **options)
-    assert right.kernel == "bucket-ring"
-    assert right.warmup == 0  # the start is stationary
+    assert right.detail.kernel == "bucket-ring"
+    assert right.detail.warmup == 0  # the start is stationary
     assert abs(z_score(right.blocking, exact, 120)) < 4
     assert abs(z_score(wrong.blocking, exact, 120)) > 4
 
@@ -113,7 +113,7 @@ def test_phases_run_in_the_chain_too():
     right, wrong = both(
         LINEAR, n, load, size=MixedErlang((0.4, 0.6)), jobs=300_000, replications=32
     )
-    assert right.kernel == "count-chain"
+    assert right.detail.kernel == "count-chain"
     exact = erlang_b(n * load / 5, n // 5)
     assert abs(z_score(right.blocking, exact, 32)) < 4
     assert abs(z_score(wrong.blocking, exact, 32)) > 4
@@ -124,7 +124,7 @@ def test_both_kernels_agree_on_mixed_widths():
     scenario = Scenario.single(PAPER, load, n)
     chain = simulate(scenario, seed=3, jobs=500_000, replications=32)
     ring = simulate(scenario, seed=3, jobs=100_000, replications=40, estimator="realised")
-    assert (chain.kernel, ring.kernel) == ("count-chain", "bucket-ring")
+    assert (chain.detail.kernel, ring.detail.kernel) == ("count-chain", "bucket-ring")
     for name in ("blocking", "mean_execution_time"):
         a, b = getattr(chain, name), getattr(ring, name)
         error = (a.half_width**2 + b.half_width**2) ** 0.5 / 1.96
@@ -177,7 +177,7 @@ def test_reserved_servers_in_the_chain_agree_with_erlang():
     answer = simulate(
         Scenario(Workload(classes, "reserved"), 64), seed=8, jobs=300_000, replications=32
     )
-    assert answer.kernel == "count-chain"
+    assert answer.detail.kernel == "count-chain"
     pools = answer.provenance["pools"]
     exact = [erlang_b(45 / 4, pools[0] // 4), erlang_b(10 / 2, pools[1] // 2)]
     for part, wanted in zip(answer.classes, exact, strict=True):

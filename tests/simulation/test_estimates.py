@@ -42,7 +42,7 @@ def single(servers, load, **options):
     ],
 )
 def test_blocking_intervals_hold_the_truth_however_rare_it_is(workload, servers, kernel):
-    assert simulate(Scenario(workload, servers), Greedy(), seed=0, **SHORT).kernel == kernel
+    assert simulate(Scenario(workload, servers), Greedy(), seed=0, **SHORT).detail.kernel == kernel
     good, given = held(SEEDS, workload, servers, Greedy(), **SHORT)
     assert given == len(SEEDS)
     assert good >= ENOUGH

@@ -95,7 +95,7 @@ def test_the_same_numbers_with_the_jit_off():
         "    answer = simulate(Scenario(workload, 10, arrivals), jobs=40, replications=8, seed=2,\n"
         "                      warmup=0.5)\n"
         "    answers.append([answer.blocking.value, answer.mean_execution_time.value,"
-        " answer.busy_fraction, answer.kernel])\n"
+        " answer.busy_fraction, answer.detail.kernel])\n"
         "print(json.dumps(answers))"
     )
     results = []

@@ -56,6 +56,7 @@ def test_an_interrupted_run_says_what_it_is():
     answer = simulate(CHAIN, jobs=500_000, replications=64, seed=1, threads=1, progress=stop)
     assert answer.provenance["replications"] == 32
     assert not answer.converged
+    assert answer.interrupted
     assert "interrupted: these are the 32 of 64 replications finished" in answer.warnings
 
 
@@ -66,7 +67,7 @@ def test_precision_is_reached_or_said_not_to_be():
     assert tight.mean_execution_time.half_width <= 0.01 * tight.mean_execution_time.value
     loose = simulate(CHAIN, jobs=1000, precision=0.0001, max_jobs=50_000, seed=1)
     assert not loose.converged
-    assert loose.arrivals < 60_000
+    assert loose.detail.arrivals < 60_000
     assert "max_jobs=50000 was reached before the precision 0.0001" in loose.warnings
 
 
@@ -92,7 +93,7 @@ def test_no_blocked_job_is_not_no_blocking():
     low, high = answer.blocking.interval
     assert low == 0
     # A trial is a mean execution time, not a job: far more than three in all jobs.
-    assert high > 20 * 3 / answer.arrivals
+    assert high > 20 * 3 / answer.detail.arrivals
 
 
 def test_infinite_variance_has_no_normal_interval():
@@ -143,7 +144,7 @@ def test_a_list_of_arrival_times_is_followed_exactly():
     answer = simulate(
         Scenario(workload, 2, arrivals), Greedy(), jobs=6, replications=2, start="empty", warmup=0
     )
-    assert answer.arrivals == 12
+    assert answer.detail.arrivals == 12
     assert answer.blocking.value == pytest.approx(2 / 6)
     labelled = ArrivalTimes([0.0, 0.1, 0.2], classes=[0, 1, 1])
     two = Workload((workload.classes[0], JobClass("b", 1.0, SpeedUp([1]), size=Deterministic())))
@@ -160,7 +161,7 @@ def test_large_clusters_are_no_trouble():
         Workload((JobClass("a", 0.999 * n, SpeedUp.linear(5), size=Lognormal(1.0)),)),
     ):
         answer = simulate(Scenario(workload, n), jobs=20_000, replications=2, seed=1, warmup=0.0)
-        assert answer.arrivals == pytest.approx(40_000, rel=0.05)
+        assert answer.detail.arrivals == pytest.approx(40_000, rel=0.05)
 
 
 def test_shares_within_rounding_of_one_are_packed_safely():
@@ -173,7 +174,7 @@ def test_shares_within_rounding_of_one_are_packed_safely():
     options = {"seed": 1, "jobs": 20_000, "replications": 32}
     chain = simulate(Scenario(Workload(classes), 17), **options)
     ring = simulate(Scenario(Workload(classes), 17), estimator="realised", **options)
-    assert (chain.kernel, ring.kernel) == ("count-chain", "bucket-ring")
+    assert (chain.detail.kernel, ring.detail.kernel) == ("count-chain", "bucket-ring")
     error = np.hypot(chain.blocking.half_width, ring.blocking.half_width) / 2
     assert abs(chain.blocking.value - ring.blocking.value) < 4 * error
 
@@ -251,7 +252,7 @@ def test_one_arrival_needs_no_gigabytes():
         start="empty",
         warmup=0,
     )
-    assert answer.arrivals == 2
+    assert answer.detail.arrivals == 2
 
 
 def test_reserved_pools_are_watched_over_one_common_time():
@@ -259,7 +260,7 @@ def test_reserved_pools_are_watched_over_one_common_time():
     answer = simulate(
         Scenario(Workload(classes, "reserved"), 16), jobs=20_000, replications=64, seed=2
     )
-    assert answer.kernel == "count-chain"
+    assert answer.detail.kernel == "count-chain"
     assert answer.warnings == ()
     weighted = sum(
         c.arrival_rate * part.blocking.value
@@ -290,13 +291,13 @@ def test_intervals_for_rare_blocking_do_not_miss_on_the_low_side():
 
 def test_max_jobs_is_kept():
     answer = simulate(CHAIN, precision=1e-4, max_jobs=5000, seed=1)
-    assert answer.arrivals < 6000
+    assert answer.detail.arrivals < 6000
     assert not answer.converged
 
 
 def test_the_kernel_suits_the_number_of_replications():
-    assert simulate(CHAIN, jobs=500, replications=2, seed=1).kernel == "bucket-ring"
-    assert simulate(CHAIN, jobs=500, replications=8, seed=1).kernel == "count-chain"
+    assert simulate(CHAIN, jobs=500, replications=2, seed=1).detail.kernel == "bucket-ring"
+    assert simulate(CHAIN, jobs=500, replications=8, seed=1).detail.kernel == "count-chain"
 
 
 @pytest.mark.parametrize("shape", [1.01, 1.001])

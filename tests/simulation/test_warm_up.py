@@ -18,13 +18,13 @@ def test_the_warm_up_grows_with_the_distance_of_the_start():
     scenario = Scenario.single(PAPER, 0.8, n)
     empty = simulate(scenario, start="empty", seed=1, jobs=50_000)
     near = simulate(scenario, seed=1, jobs=50_000)
-    assert empty.warmup > near.warmup
-    assert 0.5 < empty.warmup < 15
+    assert empty.detail.warmup > near.detail.warmup
+    assert 0.5 < empty.detail.warmup < 15
     given = simulate(scenario, start={3: 100, 4: 40}, seed=1, jobs=50_000, warmup=2.0)
-    assert given.start == "given"
-    assert given.warmup == 2.0
+    assert given.detail.start == "given"
+    assert given.detail.warmup == 2.0
     exact = simulate(Scenario.single(SpeedUp.linear(5), 0.8, n), seed=1, jobs=1000)
-    assert exact.warmup == 0
+    assert exact.detail.warmup == 0
 
 
 class Relaxing:
@@ -96,7 +96,7 @@ def test_slow_classes_get_the_warm_up_they_need():
         Scenario(Workload(classes), 7), start="empty", jobs=3000, replications=200, seed=1
     )
     mean_size = (3.0 + 3.0) / 3.003
-    assert answer.warmup * mean_size >= 6000
+    assert answer.detail.warmup * mean_size >= 6000
     exact = erlang_b(6.0, 7)
     assert abs(answer.blocking.value - exact) < 2 * answer.blocking.half_width
 
@@ -106,7 +106,7 @@ def test_gaps_without_a_variance_are_warmed_up_in_bounded_time(shape):
     n = 10
     scenario = Scenario.single(SpeedUp([1]), 0.8, n, arrivals=Renewal(Pareto(shape)))
     answer = simulate(scenario, jobs=1000, replications=200, seed=3)
-    assert answer.warmup < 100
+    assert answer.detail.warmup < 100
     exact = takacs.blocking(lambda s: takacs.pareto_transform(shape, 1 / 8, s), n)
     error = answer.blocking.half_width / 1.97
     assert abs(answer.blocking.value - exact) < 3 * error
@@ -126,6 +126,6 @@ def test_a_warm_up_counts_arrivals_where_time_stands_still():
         seed=1,
         warmup=5,
     )
-    assert answer.warmup == 5
-    assert answer.arrivals == 400
+    assert answer.detail.warmup == 5
+    assert answer.detail.arrivals == 400
     assert any("no time passed" in warning for warning in answer.warnings)

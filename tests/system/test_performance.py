@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
 
-from moldable.system.performance import Estimate
+from moldable.system.performance import Estimate, ExactDetail, Performance, SimulationDetail
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,41 @@ def test_without_an_interval_any_value_is_possible():
     assert Estimate(0.5, None).half_width == math.inf
     assert Estimate(0.5, (0.25, 0.5)).half_width == 0.125
     assert Estimate.exact(0.5).half_width == 0.0
+
+
+def performance(detail):
+    figures = {"blocking": Estimate.exact(0.1), "mean_execution_time": Estimate.exact(2.0)}
+    tables = {key: {} for key in ("quantiles", "width_shares", "mean_jobs", "provenance")}
+    rates = {"busy_fraction": 0.5, "departure_rate": 1.0}
+    words = {"method": "chain", "reason": "asked for", "warnings": (), "classes": ()}
+    return Performance(**figures, **tables, **rates, **words, detail=detail)
+
+
+EXACT = ExactDetail(states=7, error_bound=1e-12, neglected_mass=0.0)
+SIMULATED = SimulationDetail(
+    estimator="assigned",
+    arrivals=10,
+    arrivals_per_second=1e6,
+    seed=3,
+    kernel="count-chain",
+    start="empty",
+    warmup=2.0,
+    converged=False,
+    interrupted=True,
+)
+
+
+@pytest.mark.parametrize("detail", [EXACT, SIMULATED], ids=["exact", "simulated"])
+def test_json_has_the_details_of_every_method_and_null_where_they_do_not_apply(detail):
+    found = performance(detail).to_dict()
+    own = dataclasses.asdict(detail)
+    other = dataclasses.asdict(SIMULATED if detail is EXACT else EXACT)
+    assert {name: found[name] for name in own} == own
+    missing = other.keys() - {"converged", "interrupted"}
+    assert all(found[name] is None for name in missing)
+
+
+def test_an_exact_answer_is_never_interrupted_and_always_converged():
+    exact, simulated = performance(EXACT), performance(SIMULATED)
+    assert (exact.interrupted, exact.converged) == (False, True)
+    assert (simulated.interrupted, simulated.converged) == (True, False)

@@ -78,5 +78,5 @@ def test_curves_the_theory_does_not_cover_are_refused():
         bounds(SpeedUp([1, 2, 1.9]), 0.8, 100)
     with pytest.raises(LimitError, match="below a chord"):
         bounds(SpeedUp([1, 1.2, 1.8]), 0.8, 100)
-    with pytest.raises(LimitError, match="need a load below 1"):
+    with pytest.raises(LimitError, match="must be below 1 for the paper's bounds"):
         bounds(SpeedUp.linear(5), 1.0, 100)

@@ -33,7 +33,7 @@ def test_simulations_of_search_and_certification_share_no_random_numbers():
     own = evaluator(Scenario(Workload((constant,)), 12))
     answers = [own(TABLE, attempt) for attempt in (0, 1, 2)]
     assert own.simulated
-    assert len({answer.seed for answer in answers}) == 3
+    assert len({answer.detail.seed for answer in answers}) == 3
     assert len({answer.blocking.value for answer in answers}) == 3
     assert answers[1].arrivals > answers[0].arrivals
     assert own(TABLE) is answers[0]

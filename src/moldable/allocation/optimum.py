@@ -174,9 +174,10 @@ def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = Non
     load = checked_load(load)
     if not frontier.reaches(1.0 / load):
         raise InfeasibleError(
-            f"load={load:.12g} is too much: the largest feasible load of this curve is "
+            f"{load:.12g} is too much: the largest feasible load of this curve is "
             f"{frontier.largest_load:.12g}, all jobs on width {frontier.widths[0]}; "
-            f"add servers or send fewer jobs"
+            f"add servers or send fewer jobs",
+            "load",
         )
     return Optimum(frontier, load, servers, frontier.read(1.0 / load))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -20,7 +21,6 @@ from moldable.cli.optimum import optimum
 from moldable.cli.simulate import simulate
 from moldable.cli.tradeoff import tradeoff
 from moldable.cli.tune import tune
-from moldable.cli.wording import in_options
 from moldable.errors import MoldableError, cut, printable
 
 BAD_INPUT = 2
@@ -78,7 +78,7 @@ def main() -> None:
         code = app(standalone_mode=False) or 0
         sys.stdout.flush()
     except MoldableError as error:
-        code = _refused(in_options(str(error), sys.argv[1:]))
+        code = _refused(_in_options(error, sys.argv[1:]))
     except UsageError as error:
         # It quotes the command line; a help text has lines of its own.
         error.message = cut("\n".join(map(printable, error.message.split("\n"))))
@@ -92,6 +92,18 @@ def main() -> None:
     except OSError as error:  # a full disk behind a redirection, say
         os._exit(_refused(f"cannot write the answer: {error.strerror}"))
     sys.exit(code)
+
+
+def _in_options(error: MoldableError, words: Sequence[str]) -> str:
+    """Name the option, if it was given, that an error's parameter came from.
+
+    A load that comes from --regime is no fault of --load.
+    """
+    if error.parameter is None:
+        return str(error)
+    option = f"--{error.parameter.replace('_', '-')}"
+    given = any(word.partition("=")[0] == option for word in words)
+    return f"{option} {error.message}" if given else str(error)
 
 
 def _refused(reason: str) -> int:

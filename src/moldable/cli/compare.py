@@ -76,8 +76,8 @@ def compare(
             threads=threads,
             progress=progress,
         )
-    warned = [warning for part in answer.policies for warning in part.performance.warnings]
-    for warning in dict.fromkeys(warned):
+    found = [part.performance for part in answer.policies]
+    for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
         output.note(warning)
     if json:
         output.print_json(answer.to_dict())
@@ -85,7 +85,7 @@ def compare(
         from moldable.reporting.comparison_text import show_comparison
 
         show_comparison(output.console(), answer)
-    end_if_interrupted(warned)
+    end_if_interrupted(*found)
 
 
 def _read_policies(texts: list[str], scenario: Scenario) -> dict[str, Rule]:
@@ -103,20 +103,17 @@ def _read_policies(texts: list[str], scenario: Scenario) -> dict[str, Rule]:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas, but for those between the numbers of a price."""
+    """Split at commas; a number belongs to the policy before it."""
     parts: list[str] = []
     for part in text.split(","):
-        if parts and parts[-1].strip().startswith("price:") and _belongs(parts[-1], part):
+        if parts and _is_number(part):
             parts[-1] += f",{part}"
         else:
             parts.append(part)
     return parts
 
 
-def _belongs(price: str, part: str) -> bool:
-    """Is this ell, whatever it looks like, or a number, which is no policy's name?"""
-    if "," not in price:
-        return True
+def _is_number(part: str) -> bool:
     try:
         float(part)
     except ValueError:

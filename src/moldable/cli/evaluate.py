@@ -8,7 +8,7 @@ import typer
 
 from moldable.cli import output
 from moldable.cli.policy import DEFAULT, PolicyOption, read_policy
-from moldable.cli.simulate import end_if_interrupted
+from moldable.cli.simulate import show
 from moldable.cli.system import (
     ArrivalsOption,
     JsonOption,
@@ -32,11 +32,11 @@ MethodOption = Annotated[
 ]
 PrecisionOption = Annotated[
     float,
-    typer.Option("--precision", metavar="P", help="Of a simulation: relative half-widths."),
+    typer.Option(
+        "--precision", metavar="P", help="Target relative half-width of simulated 95 % intervals."
+    ),
 ]
-SeedOption = Annotated[
-    int | None, typer.Option("--seed", metavar="S", help="Of a simulation: the same numbers again.")
-]
+SeedOption = Annotated[int | None, typer.Option("--seed", metavar="S", help="Random seed.")]
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", metavar="N", help="Default: all cores.")
 ]
@@ -82,12 +82,4 @@ def evaluate(
             threads=threads,
             progress=progress,
         )
-    for warning in answer.warnings:
-        output.note(warning)
-    if json:
-        output.print_json(answer.to_dict())
-    else:
-        from moldable.reporting.performance_text import show_performance
-
-        show_performance(output.console(), answer)
-    end_if_interrupted(answer.warnings)
+    show(answer, json=json)

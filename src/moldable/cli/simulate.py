@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
     from moldable.policies.policy_table import Policy
     from moldable.simulation.start import Start
+    from moldable.system.performance import Performance
 
 INTERRUPTED = 130
 
@@ -51,7 +51,9 @@ def simulate(
     warmup: Annotated[
         float | None,
         typer.Option(
-            "--warmup", metavar="T", help="Mean sizes not counted; by default a pilot decides."
+            "--warmup",
+            metavar="T",
+            help="Warm-up in mean sizes; by default a pilot run decides.",
         ),
     ] = None,
     start: Annotated[
@@ -73,11 +75,10 @@ def simulate(
         typer.Option("--precision", metavar="P", help="Run until intervals are this tight: 0.01."),
     ] = None,
     max_jobs: Annotated[
-        float, typer.Option("--max-jobs", metavar="N", help="Give the precision up after so many.")
+        float,
+        typer.Option("--max-jobs", metavar="N", help="Stop after N arrivals in all."),
     ] = 2e9,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="S", help="The same seed, the same numbers.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="S", help="Random seed.")] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", help="Default: all cores.")
     ] = None,
@@ -105,18 +106,23 @@ def simulate(
         answer = run(
             scenario,
             chosen,
-            jobs=None if jobs is None else _whole(jobs, "--jobs"),
+            jobs=jobs,
             replications=replications,
             warmup=warmup,
             start=read_start(start),
             estimator=estimator,
             precision=precision,
-            max_jobs=_whole(max_jobs, "--max-jobs"),
+            max_jobs=max_jobs,
             seed=seed,
             threads=threads,
             executor=executor,
             progress=progress,
         )
+    show(answer, json=json)
+
+
+def show(answer: Performance, *, json: bool) -> None:
+    """Print an answer and its warnings."""
     for warning in answer.warnings:
         output.note(warning)
     if json:
@@ -125,12 +131,12 @@ def simulate(
         from moldable.reporting.performance_text import show_performance
 
         show_performance(output.console(), answer)
-    end_if_interrupted(answer.warnings)
+    end_if_interrupted(answer)
 
 
-def end_if_interrupted(warnings: Iterable[str]) -> None:
+def end_if_interrupted(*answers: Performance) -> None:
     """Leave with the exit code of an interruption if an answer is that of an interrupted run."""
-    if any(warning.startswith("interrupted") for warning in warnings):
+    if any(answer.interrupted for answer in answers):
         raise typer.Exit(INTERRUPTED)
 
 
@@ -159,9 +165,3 @@ def read_start(text: str) -> Start:
             raise InputError(f"start {text!r}: width {key} is given twice; keep one of them")
         counts[key] = value
     return counts
-
-
-def _whole(number: float, name: str) -> int:
-    if not 1 <= number <= 1e15 or number != int(number):  # noqa: PLR2004 - what a float holds
-        raise InputError(f"{name} {number:g} must be a whole number from 1 to 1e15")
-    return int(number)

@@ -72,7 +72,8 @@ ArrivalsOption = Annotated[
         help="Arrival process: poisson (default); renewal:CV, independent lognormal times between "
         "arrivals with this coefficient of variation, or renewal:LAW with a law as for --size; "
         "mmpp:LEVELS:SWITCHING, a rate that jumps between relative levels, such as "
-        "mmpp:0.5,2:0.1,0.2; or a CSV file of arrival times.",
+        "mmpp:0.5,2:0.1,0.2 (from 0.5 to 2 at rate 0.1, back at rate 0.2); or a CSV file of "
+        "arrival times.",
     ),
 ]
 JsonOption = Annotated[
@@ -182,7 +183,7 @@ def _refuse_no_servers(servers: int | None) -> None:
     from moldable.checks import whole
 
     if servers is not None:
-        whole(servers, "--servers", InputError)
+        whole(servers, "servers", InputError)
 
 
 def note_left_out(speedup: SpeedUp, servers: int | None) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from moldable.checks import listed
-from moldable.errors import PolicyError
+from moldable.errors import InputError, PolicyError
 from moldable.evaluation.evaluate import Unsolved, check_request, solve_equi, solve_exactly
 from moldable.model.scenario import Scenario
 from moldable.policies.equi import Equi
@@ -87,8 +87,12 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas frame, a row for each policy; needs pandas."""
-        import pandas as pd  # noqa: PLC0415 - optional: whoever asks for a frame has it
-
+        try:
+            import pandas as pd  # noqa: PLC0415 - optional
+        except ModuleNotFoundError:
+            raise InputError(
+                "a frame needs pandas; install it (pip install pandas), or use to_dict()"
+            ) from None
         rows = [part.to_dict() for part in self.policies]
         differences = ("blocking_difference", "mean_execution_time_difference")
         for row in rows:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
-from moldable.checks import number
-from moldable.errors import ChainError, NearlyDecomposableError, SimulationError, nearest
+from moldable.checks import choice, fraction
+from moldable.errors import ChainError, NearlyDecomposableError, SimulationError
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.equi import equi_performance
 from moldable.exact.exact import solve_system
@@ -103,11 +103,8 @@ def solve_exactly(system: System, method: str) -> Performance | Unsolved:
 
 def check_request(method: str, precision: float) -> None:
     """Refuse unknown methods and impossible precisions, whichever method will be used."""
-    if not isinstance(method, str) or method not in METHODS:
-        raise ChainError(f"method {method!r} is unknown; {nearest(str(method), METHODS)}")
-    precision = number(precision, "precision", SimulationError)
-    if not 0.0 < precision < 1.0:
-        raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
+    choice(method, METHODS, "method", ChainError)
+    fraction(precision, "precision", SimulationError)
 
 
 def choose_method(system: System) -> tuple[str, str]:

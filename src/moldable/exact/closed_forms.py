@@ -32,9 +32,8 @@ def erlang_b(slots: int, offered: float) -> float:
         slots: how many, at least 1.
         offered: mean number of slots that jobs would take if none were blocked.
     """
-    slots, offered = whole(slots, "slots", ChainError), positive(offered, "offered", ChainError)
-    if slots > MOST_SLOTS:
-        raise ChainError(f"slots={slots} is more than {MOST_SLOTS:,}, which fit into memory")
+    slots = whole(slots, "slots", ChainError, most=MOST_SLOTS)
+    offered = positive(offered, "offered", ChainError)
     return float(occupied_slots(slots, offered)[-1])
 
 

@@ -8,7 +8,7 @@ from moldable.arrays import Floats
 from moldable.errors import ChainError
 from moldable.model.scenario import Scenario
 from moldable.policies.equi import Equi
-from moldable.system.performance import ClassPerformance, Estimate, Performance
+from moldable.system.performance import ClassPerformance, Estimate, ExactDetail, Performance
 from moldable.system.provenance import provenance
 
 
@@ -58,7 +58,5 @@ def equi_performance(scenario: Scenario, reason: str = "asked for") -> Performan
         reason=f"{reason}: a birth-death chain, any law of sizes",
         warnings=(),
         provenance=provenance(scenario, Equi().name),
-        states=servers + 1,
-        error_bound=0.0,
-        neglected_mass=0.0,
+        detail=ExactDetail(states=servers + 1, error_bound=0.0, neglected_mass=0.0),
     )

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.errors import ChainError, nearest
+from moldable.checks import choice
+from moldable.errors import ChainError
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.law import PoolLaw
 from moldable.exact.pool import formula, refuse_large, solved
@@ -18,7 +19,7 @@ from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import System, build_system, by_pool
-from moldable.system.performance import ClassPerformance, Estimate, Performance
+from moldable.system.performance import ClassPerformance, Estimate, ExactDetail, Performance
 from moldable.system.provenance import provenance
 
 METHODS: Final = ("auto", "closed-form", "chain")
@@ -73,8 +74,7 @@ def stationary_law(
         policy: who gets how many servers; greedy(p*) by default.
         method: "closed-form", "chain", or "auto": the former where it is known.
     """
-    if method not in METHODS:
-        raise ChainError(f"method {method!r} is unknown; {nearest(method, METHODS)}")
+    choice(method, METHODS, "method", ChainError)
     return solve_system(build_system(scenario, policy), method)
 
 
@@ -129,9 +129,11 @@ def _performance(law: StationaryLaw, reason: str) -> Performance:
         reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in law.pools))}",
         warnings=(),
         provenance=provenance(system.scenario, system.policy_name, pools=list(system.pools)),
-        states=sum(pool.states for pool in law.pools),
-        error_bound=max(pool.error_bound for pool in law.pools),
-        neglected_mass=sum(pool.neglected_mass for pool in law.pools),
+        detail=ExactDetail(
+            states=sum(pool.states for pool in law.pools),
+            error_bound=max(pool.error_bound for pool in law.pools),
+            neglected_mass=sum(pool.neglected_mass for pool in law.pools),
+        ),
     )
 
 

@@ -222,7 +222,7 @@ def _iterated(chain: Chain, rough: Floats) -> _Answer:
         if best <= ENOUGH:
             break
         # To ask for more than rounding allows takes all steps, and gives nothing.
-        improve(*arrays, -gap, STEPS, max(GAIN, 0.1 * ENOUGH / best), step)
+        improve(arrays, -gap, STEPS, max(GAIN, 0.1 * ENOUGH / best), step)
         better = law + step
         better /= better.sum()
     law = np.maximum(law, 0.0)
@@ -241,7 +241,7 @@ def _iterated_solver(matrix: tuple[Any, ...]) -> Solver:
         gap = f - _imbalance(matrix, v)
         while float(np.abs(gap).max()) > accuracy and float(gap @ gap) < STALLED * best:
             best = float(gap @ gap)
-            improve(*matrix, gap, STEPS, ROUGH, step)
+            improve(matrix, gap, STEPS, ROUGH, step)
             v += step
             gap = f - _imbalance(matrix, v)
         return v

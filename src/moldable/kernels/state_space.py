@@ -8,8 +8,13 @@ servers. Rates into each state are laid out row by row (CSR), which is what solv
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+
+from moldable.arrays import Floats
+from moldable.kernels.bicgstab import bicgstab
 
 
 @njit(nogil=True, cache=True)
@@ -39,6 +44,25 @@ def place(jobs, servers, widths, table):
         before += table[j + 1, left] - table[j + 1, rest]
         left = rest
     return before
+
+
+@njit(nogil=True, cache=True)
+def neighbours(counts, idle, servers, widths, table, fewer, more):
+    """Write where the states with one job less, and one more, in each slot stand; -1: nowhere."""
+    slots = widths.size
+    jobs = np.zeros(slots, np.int64)
+    for state in range(idle.size):
+        for j in range(slots):
+            jobs[j] = counts[j, state]
+        for j in range(slots):
+            fewer[j, state] = more[j, state] = -1
+            jobs[j] -= 1
+            if jobs[j] >= 0:
+                fewer[j, state] = place(jobs, servers, widths, table)
+            jobs[j] += 2
+            if idle[state] >= widths[j]:
+                more[j, state] = place(jobs, servers, widths, table)
+            jobs[j] -= 1
 
 
 @njit(nogil=True, cache=True)
@@ -241,57 +265,18 @@ def exact_imbalance(start, source, rate, high, low, gap):
         gap[state] += rest[state]
 
 
-@njit(nogil=True, cache=True)
-def improve(start, source, rate, out, gap, steps, gain, step):
-    """Solve imbalance(step) = gap by BiCGSTAB (van der Vorst 1992) until it is down by `gain`.
+def improve(chain: tuple[Any, ...], gap: Floats, steps: int, gain: float, step: Floats) -> int:
+    """Solve imbalance(step) = gap by BiCGSTAB until it is down by `gain`; return the steps taken.
 
-    Plain loops rather than a library's: on vectors of this length threaded dot products wait for
-    one another longer than they work. Returns how many steps were taken.
+    `chain` is (start, source, rate, out), as `sweep` and `imbalance` take them.
     """
-    size = out.size
-    rest, shadow = gap.copy(), gap.copy()
-    way, image = np.zeros(size), np.zeros(size)
-    ready, half, turned = np.empty(size), np.empty(size), np.empty(size)
+
+    def apply(right: Floats, solved: Floats, image: Floats) -> None:
+        sweep(*chain, right, solved)
+        imbalance(*chain, solved, image)
+
     step[:] = 0.0
-    rho = alpha = omega = 1.0
-    limit = 0.0
-    for i in range(size):
-        limit += gap[i] * gap[i]
-    limit *= gain * gain
-    for taken in range(steps):
-        before, rho = rho, 0.0
-        for i in range(size):
-            rho += shadow[i] * rest[i]
-        if rho == 0.0 or omega == 0.0:
-            return taken
-        beta = rho / before * (alpha / omega)
-        for i in range(size):
-            way[i] = rest[i] + beta * (way[i] - omega * image[i])
-        sweep(start, source, rate, out, way, ready)
-        imbalance(start, source, rate, out, ready, image)
-        along = 0.0
-        for i in range(size):
-            along += shadow[i] * image[i]
-        if along == 0.0:
-            return taken
-        alpha = rho / along
-        for i in range(size):
-            step[i] += alpha * ready[i]
-            rest[i] -= alpha * image[i]
-        sweep(start, source, rate, out, rest, half)
-        imbalance(start, source, rate, out, half, turned)
-        above = below = left = 0.0
-        for i in range(size):
-            above += turned[i] * rest[i]
-            below += turned[i] * turned[i]
-        omega = above / below if below > 0.0 else 0.0
-        for i in range(size):
-            step[i] += omega * half[i]
-            rest[i] -= omega * turned[i]
-            left += rest[i] * rest[i]
-        if left <= limit:
-            return taken + 1
-    return steps
+    return bicgstab(apply, step, gap.copy(), gain, steps)[0]
 
 
 @njit(nogil=True, cache=True)

@@ -19,6 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from moldable.kernels.bicgstab import bicgstab
+
 
 @njit(nogil=True, cache=True)
 def improve(
@@ -199,33 +201,13 @@ def swept_outflow(right, added, start, counts, before, rates, result):
     result[0] = right[0]
 
 
-@njit(nogil=True, cache=True)
-def _dot(a, b):
-    """A plain sum: threads of a linear-algebra library would fight over the cores."""
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
-@njit(nogil=True, cache=True)
-def _solved_roughly(
-    right, start, counts, before, rates, arrivals, target, inverse, swept, solved, flow
-):  # fmt: skip
-    """Solve by one sweep up and one down for what is left; write that and its outflow."""
-    sweep_up(right, start, counts, before, rates, inverse, swept)
-    sweep_down(swept, arrivals, target, inverse, solved)
-    swept_outflow(right, swept, start, counts, before, rates, flow)
-
-
-@njit(nogil=True, cache=True)
 def policy_values(
     values, cost, start, counts, before, rates, arrivals, target, accuracy, steps,
 ):  # fmt: skip
     """Improve the values of a fixed policy in place: `outflow = cost`; return how it went.
 
-    BiCGSTAB (van der Vorst 1992), preconditioned from the right by a sweep in either direction; it
-    stops when the residual has fallen by `accuracy`. The values of the smallest residual are kept.
+    BiCGSTAB, preconditioned by a sweep in either direction; it stops when the residual has fallen
+    by `accuracy`. The values of the smallest residual are kept.
 
     Further arguments:
         values: to improve; the empty state's is the cost per unit of time.
@@ -236,51 +218,13 @@ def policy_values(
     Returns:
         The steps done, and the share of the residual that is left.
     """
-    states = values.size
-    residual, along, flow = np.empty(states), np.zeros(states), np.zeros(states)
-    smooth, image = np.empty(states), np.empty(states)
-    inverse, swept, kept = np.empty(states), np.empty(states), values.copy()
+    flow, inverse, swept = np.empty(values.size), np.empty(values.size), np.empty(values.size)
     invert_diagonal(start, counts, before, rates, arrivals, target, inverse)
-    outflow(values, start, counts, before, rates, arrivals, target, residual)
-    for i in range(states):
-        residual[i] = cost[i] - residual[i]
-    shadow = residual.copy()
-    begun = np.sqrt(_dot(residual, residual))
-    lowest, rho, alpha, omega = begun, 1.0, 1.0, 1.0
-    done = 0
-    while done < steps and lowest > accuracy * begun:
-        done += 1
-        last, rho = rho, _dot(shadow, residual)
-        if rho == 0.0 or omega == 0.0:
-            break
-        beta = rho / last * (alpha / omega)
-        for i in range(states):
-            along[i] = residual[i] + beta * (along[i] - omega * flow[i])
-        _solved_roughly(
-            along, start, counts, before, rates, arrivals, target, inverse, swept, smooth, flow
-        )
-        lean = _dot(shadow, flow)
-        if lean == 0.0:
-            break
-        alpha = rho / lean
-        for i in range(states):
-            residual[i] -= alpha * flow[i]
-            values[i] += alpha * smooth[i]
-        _solved_roughly(
-            residual, start, counts, before, rates, arrivals, target, inverse, swept, smooth, image
-        )
-        weight = _dot(image, image)
-        # Without a residual left to smooth, the half step was the whole answer: keep it.
-        omega = _dot(image, residual) / weight if weight > 0.0 else 0.0
-        for i in range(states):
-            values[i] += omega * smooth[i]
-            residual[i] -= omega * image[i]
-        left = np.sqrt(_dot(residual, residual))
-        if left < lowest:
-            lowest = left
-            # A slice would do the same, but take seconds longer to compile.
-            for i in range(states):
-                kept[i] = values[i]
-    for i in range(states):
-        values[i] = kept[i]
-    return done, lowest / begun if begun > 0.0 else 0.0
+    outflow(values, start, counts, before, rates, arrivals, target, flow)
+
+    def apply(right, solved, image):
+        sweep_up(right, start, counts, before, rates, inverse, swept)
+        sweep_down(swept, arrivals, target, inverse, solved)
+        swept_outflow(right, swept, start, counts, before, rates, image)
+
+    return bicgstab(apply, values, cost - flow, accuracy, steps)

@@ -15,7 +15,7 @@ from typing import Final, Protocol, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.checks import LARGEST, SMALLEST, number
+from moldable.checks import LARGEST, SMALLEST, check_type, number
 from moldable.errors import WorkloadError, shortened
 from moldable.model.sizes import SizeLaw
 
@@ -72,11 +72,7 @@ class Renewal(Arrivals):
     gap: SizeLaw
 
     def __post_init__(self) -> None:
-        if not isinstance(self.gap, SizeLaw):
-            raise WorkloadError(
-                f"gap={self.gap!r:.80} is not a law; give one such as Pareto(1.5) or "
-                f"SizeLaw.parse('lognormal:2')"
-            )
+        check_type(self.gap, SizeLaw, "gap", WorkloadError, "a law such as Pareto(1.5)")
 
     def first_gap(self, rng: np.random.Generator) -> float:
         """Draw the time to the first arrival, in mean gaps, from the equilibrium residual law."""

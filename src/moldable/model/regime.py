@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from moldable.checks import number, whole
+from moldable.checks import LARGEST, positive, whole, within
 from moldable.errors import RegimeError
 
 HALFIN_WHITT = 0.5
@@ -30,16 +30,15 @@ class Regime:
     beta: float
 
     def __post_init__(self) -> None:
-        for field in ("alpha", "beta"):
-            object.__setattr__(self, field, number(getattr(self, field), field, RegimeError))
-        if not 0.0 <= self.alpha < math.inf:
-            raise RegimeError(f"alpha={self.alpha} must be finite and at least 0 (0: a fixed load)")
-        if not 0.0 < self.beta < math.inf:
-            raise RegimeError(f"beta={self.beta} must be finite and above 0, or the load reaches 1")
+        alpha = within(self.alpha, "alpha", RegimeError, 0.0, LARGEST, "0 is a fixed load")
+        beta = positive(self.beta, "beta", RegimeError, "0 would make the load 1")
+        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "beta", beta)
         if self.alpha == 0.0 and self.beta >= 1.0:
             raise RegimeError(
-                f"beta={self.beta} with alpha=0 gives the load {1.0 - self.beta:g} at every n; "
-                f"loads must lie in (0, 1): take beta below 1"
+                f"{self.beta} with alpha=0 gives the load {1.0 - self.beta:g} at every n; "
+                f"loads must lie in (0, 1): take beta below 1",
+                "beta",
             )
 
     @property

@@ -16,7 +16,7 @@ from typing import Final, Self, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.checks import LARGEST, SMALLEST, listed, number, positive, whole
+from moldable.checks import LARGEST, SMALLEST, listed, number, positive, whole, within
 from moldable.errors import SpeedUpError
 from moldable.model import assumptions
 from moldable.model.assumptions import ROUNDING, Violation
@@ -106,20 +106,20 @@ class SpeedUp:
     @classmethod
     def amdahl(cls, parallel_fraction: float, d: int) -> Self:
         """Amdahl's law: only the given fraction of the work is divided."""
-        f = _within(parallel_fraction, "parallel_fraction", 0.0, 1.0)
+        f = within(parallel_fraction, "parallel_fraction", SpeedUpError, 0.0, 1.0)
         return cls._model(d, lambda i: 1.0 / ((1.0 - f) + f / i))
 
     @classmethod
     def power_law(cls, exponent: float, d: int) -> Self:
         """s_i = i**exponent; above 1 it is super-linear."""
-        e = _within(exponent, "exponent", 0.0, math.inf)
+        e = within(exponent, "exponent", SpeedUpError, 0.0, LARGEST)
         return cls._model(d, lambda i: i**e)
 
     @classmethod
     def usl(cls, contention: float, coherency: float, d: int) -> Self:
         """Gunther's universal scalability law; with coherency > 0 it falls beyond a peak."""
-        a = _within(contention, "contention", 0.0, math.inf)
-        b = _within(coherency, "coherency", 0.0, math.inf)
+        a = within(contention, "contention", SpeedUpError, 0.0, LARGEST)
+        b = within(coherency, "coherency", SpeedUpError, 0.0, LARGEST)
         return cls._model(d, lambda i: i / (1.0 + a * (i - 1.0) + b * i * (i - 1.0)))
 
     @classmethod
@@ -129,18 +129,13 @@ class SpeedUp:
         A. B. Downey, "A parallel workload model and its implications for processor
         allocation", HPDC 1997: one formula up to sigma = 1, another above; flat at A.
         """
-        a = _within(average_parallelism, "average_parallelism", 1.0, math.inf)
-        sigma = _within(variance, "variance", 0.0, math.inf)
+        a = within(average_parallelism, "average_parallelism", SpeedUpError, 1.0, LARGEST)
+        sigma = within(variance, "variance", SpeedUpError, 0.0, LARGEST)
         return cls._model(d, lambda i: _downey(i, a, sigma))
 
     @classmethod
     def _model(cls, d: int, formula: Callable[[Floats], Floats]) -> Self:
-        count = whole(d, "d", SpeedUpError)
-        if count > WIDEST:
-            raise SpeedUpError(
-                f"d={count} is more than {WIDEST} widths; give a smaller d, or only the widths "
-                f"that matter as a mapping"
-            )
+        count = whole(d, "d", SpeedUpError, most=WIDEST)
         widths = np.arange(1, count + 1, dtype=np.int64)
         with np.errstate(all="ignore"):  # what overflows is refused below, by name
             speedups = np.asarray(formula(widths.astype(np.float64)), dtype=np.float64).copy()
@@ -228,14 +223,6 @@ def _full_efficiency(narrowest: int) -> str:
         f"width 1 was not measured: width {narrowest} is taken to run at full efficiency, "
         f"so one server would need {narrowest} times its time"
     )
-
-
-def _within(value: object, name: str, low: float, high: float) -> float:
-    found = number(value, name, SpeedUpError)
-    if not (low <= found <= high and math.isfinite(found)):
-        upper = f" and at most {high:g}" if math.isfinite(high) else ""
-        raise SpeedUpError(f"{name}={found} must be at least {low:g}{upper}, and finite")
-    return found
 
 
 def _refuse_bad_widths(widths: Ints) -> None:

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Final, final
 
-from moldable.checks import check_type, listed, positive
-from moldable.errors import WorkloadError, nearest
+from moldable.checks import check_type, choice, listed, positive
+from moldable.errors import WorkloadError
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.speedup import SpeedUp
 
@@ -78,10 +78,7 @@ class Workload:
             check_type(job_class, JobClass, "a class", WorkloadError, "JobClass(...)")
         if not self.classes:
             raise WorkloadError("the workload has no class; give at least one [[class]]")
-        if not isinstance(self.sharing, str) or self.sharing not in SHARING:
-            raise WorkloadError(
-                f"sharing={self.sharing!r} is unknown; {nearest(str(self.sharing), SHARING)}"
-            )
+        choice(self.sharing, SHARING, "sharing", WorkloadError)
         seen: set[str] = set()
         for job_class in self.classes:
             if job_class.name in seen:

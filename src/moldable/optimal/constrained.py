@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, final
 
-from moldable.checks import number
+from moldable.checks import fraction
 from moldable.errors import ChainError, InfeasibleError
 from moldable.model.scenario import Scenario
 from moldable.optimal.optimal_control import TOLERANCE, OptimalControl, solve
@@ -95,9 +95,7 @@ def least_time(
         max_blocking: at most this share of jobs may be blocked, between 0 and 1.
         tolerance: largest relative distance from the least time.
     """
-    allowed = number(max_blocking, "max_blocking", ChainError)
-    if not 0.0 < allowed < 1.0:
-        raise ChainError(f"max_blocking={allowed:g} must lie between 0 and 1, such as 0.01")
+    allowed = fraction(max_blocking, "max_blocking", ChainError)
     return _Search(Pricing(control_problem(scenario), tolerance), allowed).run()
 
 

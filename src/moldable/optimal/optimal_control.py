@@ -17,9 +17,11 @@ from moldable.arrays import Floats
 from moldable.checks import number
 from moldable.errors import ChainError, nearest
 from moldable.model.scenario import Scenario
+from moldable.model.workload import JobClass
 from moldable.optimal.policy_iteration import Decisions, best_policy
 from moldable.optimal.policy_law import class_figures, commonest_widths, policy_law
-from moldable.optimal.problem import ControlProblem, Jobs, control_problem
+from moldable.optimal.problem import ControlProblem, control_problem
+from moldable.policies.observation import Observation, held_servers
 from moldable.system.performance import ClassPerformance
 from moldable.system.provenance import provenance
 
@@ -84,18 +86,30 @@ class OptimalControl:
         """Execution time per arrival, blocked jobs counting 0: (1 - P_b) E[D]."""
         return (1.0 - self.blocking) * self.mean_execution_time
 
-    def decide(self, job_class: str, running: Jobs) -> int | None:
-        """Return the width for an arriving job, None if it is blocked.
+    def grant(self, job_class: JobClass, observation: Observation, u: float = 0.0) -> int:  # noqa: ARG002
+        """Return the servers that an arriving job gets; 0: it is blocked.
 
         Args:
-            job_class: the name of its class.
-            running: the jobs it finds: by class name, then by width.
+            job_class: its class.
+            observation: what it finds, with the running jobs.
+            u: not used: nothing is drawn at random.
         """
-        names = [part.name for part in self.problem.workload.classes]
-        if job_class not in names:
-            raise ChainError(f"class {job_class!r} is unknown; {nearest(job_class, names)}")
-        kind = int(self.decisions[names.index(job_class), self.problem.state_of(running)])
-        return int(self.problem.widths[kind]) if kind >= 0 else None
+        names, name = [part.name for part in self.problem.workload.classes], job_class.name
+        if name not in names:
+            raise ChainError(f"class {name!r} is unknown; {nearest(name, names)}")
+        if observation.running is None:
+            raise ChainError(
+                "the optimal policy looks at the running jobs; pass Observation(idle, running=...)"
+            )
+        state = self.problem.state_of(observation.running)
+        idle = self.problem.servers - held_servers(observation.running)
+        if observation.idle != idle:
+            raise ChainError(
+                f"idle={observation.idle}, but the running jobs leave {idle} of "
+                f"{self.problem.servers} servers idle; correct one of the two"
+            )
+        kind = int(self.decisions[names.index(name), state])
+        return int(self.problem.widths[kind]) if kind >= 0 else 0
 
     def __repr__(self) -> str:
         return (
@@ -154,8 +168,9 @@ def checked_price(price: float) -> float:
     checked = number(price, "price", ChainError)
     if not 0.0 <= checked < DEAREST:
         raise ChainError(
-            f"price={checked:g} must be at least 0 and below {DEAREST:g}: what a blocked job "
-            f"costs, in mean sizes; for the least blocking of all, use least_blocking"
+            f"{checked:g} must be at least 0 and below {DEAREST:g}: what a blocked job "
+            f"costs, in mean sizes; for the least blocking of all, use least_blocking",
+            "price",
         )
     return checked
 

@@ -6,7 +6,6 @@ width policy, whatever it looks at, is a choice of one fitting kind for each cla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -20,9 +19,8 @@ from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario, checked_scenario
 from moldable.model.sizes import Exponential
 from moldable.model.workload import Workload
+from moldable.policies.observation import Jobs
 
-Jobs = Mapping[str, Mapping[int, int]]
-"""Running jobs: by class, then by width."""
 MOST_KINDS: Final = 127
 """Decisions are kept in one byte each."""
 
@@ -109,12 +107,14 @@ class ControlProblem:
 
     def state_of(self, running: Jobs) -> int:
         """Return the number of the state with these jobs, or refuse."""
+        from moldable.kernels.state_space import place
+
         names = [job_class.name for job_class in self.workload.classes]
         kinds = {
             (names[j], width): kind
             for kind, (j, width) in enumerate(zip(self.owner, self.widths.tolist(), strict=True))
         }
-        counts = np.zeros((self.widths.size, 1), dtype=np.int64)
+        counts = np.zeros(self.widths.size, dtype=np.int64)
         for name, by_width in running.items():
             for width, jobs in by_width.items():
                 if (name, width) not in kinds:
@@ -125,12 +125,12 @@ class ControlProblem:
                 if jobs:
                     what = f"jobs of class {name!r} on {width} servers:"
                     counts[kinds[name, width]] = whole(jobs, what, ChainError)
-        held = int(self.widths @ counts[:, 0])
+        held = int(self.widths @ counts)
         if held > self.servers:
             raise ChainError(f"these jobs hold {held} servers, but there are {self.servers}")
         others = self.widths[1:]
-        line = _places(counts[1:], others, state_table(others, self.servers))[0]
-        return int(self.start[line] + counts[0, 0])
+        line = place(counts[1:], self.servers, others, state_table(others, self.servers))
+        return int(self.start[line] + counts[0])
 
 
 def control_problem(scenario: Scenario) -> ControlProblem:
@@ -192,7 +192,7 @@ def _refuse_too_many(widths: Ints, servers: int) -> None:
 
 
 def _lines(widths: Ints, servers: int) -> tuple[Ints, Whole, Ints, Ints, Ints]:
-    from moldable.kernels.state_space import list_states
+    from moldable.kernels.state_space import list_states, neighbours
 
     others = widths[1:]
     table = state_table(others, servers)
@@ -202,27 +202,7 @@ def _lines(widths: Ints, servers: int) -> tuple[Ints, Whole, Ints, Ints, Ints]:
     list_states(others, servers, counts, idle)
     length = idle // widths[0] + 1
     start = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(length)))
-    before, after, room = (np.zeros((others.size, lines), dtype=np.int64) for _ in range(3))
-    for k, width in enumerate(others.tolist()):
-        some, fits = counts[k] > 0, idle >= width
-        before[k, some] = start[_places(_shifted(counts[:, some], k, -1), others, table)]
-        more = _places(_shifted(counts[:, fits], k, +1), others, table)
-        after[k, fits], room[k, fits] = start[more], length[more]
-    return start, counts, before, after, room
-
-
-def _shifted(counts: Whole, kind: int, by: int) -> Whole:
-    counts = counts.copy()
-    counts[kind] += by
-    return counts
-
-
-def _places(counts: Whole, widths: Ints, table: Ints) -> Ints:
-    """Return where states stand in the order of `list_states`; `table` is from `state_table`."""
-    left = np.full(counts.shape[1], table.shape[1] - 1, dtype=np.int64)
-    places = np.zeros(counts.shape[1], dtype=np.int64)
-    for j in range(widths.size - 1, -1, -1):
-        rest = left - counts[j] * widths[j]
-        places += table[j + 1, left] - table[j + 1, rest]
-        left = rest
-    return places
+    fewer, more = (np.empty((others.size, lines), dtype=np.int64) for _ in range(2))
+    neighbours(counts, idle, servers, others, table, fewer, more)
+    before, after = (np.where(state >= 0, start[state], 0) for state in (fewer, more))
+    return start, counts, before, after, np.where(more >= 0, length[more], 0)

@@ -7,7 +7,6 @@ the accepted time per arrival then mix linearly, in the shares of arrivals.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Event
@@ -16,10 +15,11 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.errors import ChainError
+from moldable.errors import ChainError, shown
 from moldable.model.scenario import Scenario
 from moldable.optimal.optimal_control import TOLERANCE, OptimalControl, checked_price, solve
 from moldable.optimal.problem import ControlProblem, control_problem
+from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import check_seed_and_threads
 from moldable.threads import on_threads
 
@@ -50,8 +50,9 @@ class TradeoffCurve:
         times = np.array([control.accepted_time for control in self.controls[::-1]])
         if not losses[0] <= blocking <= losses[-1]:
             raise ChainError(
-                f"blocking={blocking:g} lies outside this curve, from {losses[0]:.3g} to "
-                f"{losses[-1]:.3g}; ask for more prices, or use least_time"
+                f"{blocking:g} lies outside this curve, from {losses[0]:.3g} to "
+                f"{losses[-1]:.3g}; ask for more prices, or use least_time",
+                "blocking",
             )
         return float(np.interp(blocking, losses, times)) / (1.0 - blocking)
 
@@ -61,7 +62,7 @@ class TradeoffCurve:
         Every price proves that (1 - blocking) x time + price x blocking is at least its least cost.
         """
         if not 0.0 <= blocking < 1.0:
-            raise ChainError(f"blocking={blocking:g} must be at least 0 and below 1, such as 0.1")
+            raise ChainError(f"{blocking:g} must be at least 0 and below 1", "blocking")
         charges = np.array([c.price * c.problem.mean_size for c in self.controls])
         costs = np.array([c.lower_bound for c in self.controls])
         return max(0.0, float((costs - charges * blocking).max())) / (1.0 - blocking)
@@ -120,7 +121,7 @@ def tradeoff(
         return _in_a_row(problem, row, tolerance, stopped)
 
     try:
-        solved = list(on_threads(solve_row, rows, threads or os.cpu_count() or 1))
+        solved = list(on_threads(solve_row, rows, count_workers(threads, None)))
     finally:
         stopped.set()  # rows under way end after their present step
     return TradeoffCurve(tuple(control for row in solved for control in row))
@@ -129,7 +130,7 @@ def tradeoff(
 def checked_prices(prices: Iterable[float]) -> list[float]:
     """Return prices of a blocked job in ascending order, each once, or refuse."""
     if not isinstance(prices, Iterable):
-        raise ChainError(f"prices={prices!r} is no list of prices; write one, such as [2, 4, 8]")
+        raise ChainError(f"{shown(prices)} is no list; write one, such as [2, 4, 8]", "prices")
     ascending = sorted({checked_price(price) for price in prices})
     if not ascending:
         raise ChainError("no price was given; give at least one, such as 4")

@@ -1,4 +1,4 @@
-"""What every evaluator reads of a policy: which width is granted, by class and idle servers.
+"""The base class of policies, and the table that every evaluator reads of one.
 
 A policy says what it would like to give; what is granted is the fastest allowed width that fits
 into min(wish, idle), the narrowest of equally fast ones, and a job is blocked only if none fits.
@@ -21,6 +21,7 @@ from moldable.errors import PolicyError, shown
 from moldable.model.speedup import SpeedUp
 from moldable.model.workload import JobClass, Workload
 from moldable.policies.class_entries import refuse_unknown_width
+from moldable.policies.observation import Observation
 
 LARGEST_TABLE: Final = 200_000
 """Rows beyond which a policy must say where its decisions stop changing."""
@@ -45,6 +46,25 @@ class Policy(ABC):
     @abstractmethod
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
         """Return the wished widths and their probabilities for a job that finds `idle` servers."""
+
+    def grant(self, job_class: JobClass, observation: Observation, u: float) -> int:
+        """Return the servers that an arriving job gets; 0: it is blocked.
+
+        Args:
+            job_class: its class.
+            observation: what it finds.
+            u: from [0, 1): chooses among widths that are drawn at random, the wider the larger.
+        """
+        idle = observation.idle
+        wishes = self.decide(job_class, idle)
+        refuse_bad_wishes(_where(self, job_class, idle), wishes)
+        width = drawn_width(wishes, u)
+        if self.strict:
+            refuse_unknown_width(self.name, job_class, width)
+            return width if width <= idle else 0
+        curve = job_class.speedup
+        fits = int(np.searchsorted(curve.widths, min(width, idle), side="right"))
+        return int(curve.widths[np.argmax(curve.speedups[:fits])]) if fits else 0
 
     def reach(self, job_class: JobClass, servers: int) -> int:  # noqa: ARG002 - for subclasses
         """Return the idle count from which decisions no longer change; at most the servers."""
@@ -132,6 +152,20 @@ def refuse_bad_wishes(where: str, wishes: Mapping[int, float]) -> None:
         )
 
 
+def drawn_width(wishes: Mapping[int, float], u: float) -> int:
+    """Return the width that a number from [0, 1) draws; the wider, the larger it is."""
+    if not 0.0 <= number(u, "u", PolicyError) < 1.0:
+        raise PolicyError(f"u={u:g} must be at least 0 and below 1; draw it uniformly")
+    likely = sorted(width for width, probability in wishes.items() if probability > 0.0)
+    ends = np.cumsum([wishes[width] for width in likely])
+    # The sum may differ from 1 by rounding, which must not leave a gap at the end.
+    return int(likely[min(int(np.searchsorted(ends, u, side="right")), len(likely) - 1)])
+
+
+def _where(policy: Policy, job_class: JobClass, idle: int) -> str:
+    return f"policy {policy.name}, class {job_class.name!r}, {idle} idle"
+
+
 def _tabulate_class(policy: Policy, job_class: JobClass, servers: int) -> Floats:
     reach = _reach(policy, job_class, servers)
     speedup = job_class.speedup
@@ -140,7 +174,7 @@ def _tabulate_class(policy: Policy, job_class: JobClass, servers: int) -> Floats
     table = np.zeros((reach + 1, len(speedup)))
     for idle in range(reach + 1):
         wishes = policy.decide(job_class, idle)
-        refuse_bad_wishes(f"policy {policy.name}, class {job_class.name!r}, {idle} idle", wishes)
+        refuse_bad_wishes(_where(policy, job_class, idle), wishes)
         for width, probability in wishes.items():
             if policy.strict:
                 refuse_unknown_width(policy.name, job_class, width)

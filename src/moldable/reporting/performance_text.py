@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from moldable.reporting.words import percent
-from moldable.system.performance import Estimate, Performance
+from moldable.system.performance import Estimate, ExactDetail, Performance, SimulationDetail
 
 
 def show_performance(console: Console, answer: Performance) -> None:
@@ -25,24 +25,27 @@ def show_performance(console: Console, answer: Performance) -> None:
         console.print(_widths(answer))
     if len(answer.classes) > 1:
         console.print(_classes(answer))
-    console.print(_origin(answer) if answer.arrivals is None else _run(answer))
+    if isinstance(answer.detail, ExactDetail):
+        console.print(_solution(answer, answer.detail))
+    else:
+        console.print(_run(answer, answer.detail))
 
 
-def _origin(answer: Performance) -> str:
+def _solution(answer: Performance, detail: ExactDetail) -> str:
     return (
         f"Exact, {answer.method} under {answer.provenance['policy']}. {_sentence(answer.reason)} "
-        f"{answer.states:,} states, error at most {answer.error_bound:.1g}, neglected mass "
-        f"{answer.neglected_mass:.1g}."
+        f"{detail.states:,} states, error at most {detail.error_bound:.1g}, neglected mass "
+        f"{detail.neglected_mass:.1g}."
     )
 
 
-def _run(answer: Performance) -> str:
+def _run(answer: Performance, detail: SimulationDetail) -> str:
     reason = "" if answer.reason == "asked for" else f"Simulated: {answer.reason}. "
     return (
-        f"{reason}{answer.arrivals:,} arrivals in {answer.provenance['replications']} replications "
-        f"under {answer.provenance['policy']}, kernel {answer.kernel}, start {answer.start}, "
-        f"warm-up {answer.warmup:.3g} mean sizes, {(answer.arrivals_per_second or 0.0) / 1e6:.3g} "
-        f"million a second and core; seed {answer.seed}."
+        f"{reason}{detail.arrivals:,} arrivals in {answer.provenance['replications']} replications "
+        f"under {answer.provenance['policy']}, kernel {detail.kernel}, start {detail.start}, "
+        f"warm-up {detail.warmup:.3g} mean sizes, {detail.arrivals_per_second / 1e6:.3g} "
+        f"million a second and core; seed {detail.seed}."
     )
 
 

@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from moldable.arrays import Floats, Mask
-from moldable.errors import SimulationError, nearest
 from moldable.model.arrivals import ArrivalTimes
 from moldable.simulation.plan import Tallies
 from moldable.system.granted import by_width, width_shares
@@ -26,12 +25,6 @@ TINY: Final = 1e-300
 """Keeps a window without any length from dividing by zero."""
 SUSPICIOUS: Final = 1.0 - 5.7e-7
 """Confidence of five standard errors: an identity that fails it is reported as broken."""
-
-
-def check_estimator(name: str) -> None:
-    """Refuse unknown estimators."""
-    if not isinstance(name, str) or name not in ESTIMATORS:
-        raise SimulationError(f"estimator {name!r} is unknown; {nearest(str(name), ESTIMATORS)}")
 
 
 def ratio(above: Floats, below: Floats) -> Estimate:

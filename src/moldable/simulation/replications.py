@@ -90,7 +90,7 @@ def run_replications(
 
 def count_workers(threads: int | None, executor: Executor | None) -> int:
     """Return how many chunks can run at once."""
-    return SOME if executor is not None else threads or os.cpu_count() or 1
+    return SOME if executor is not None else int(threads or os.cpu_count() or 1)
 
 
 def cut(replications: range, kernel: str, workers: int) -> list[tuple[int, ...]]:

@@ -37,6 +37,7 @@ class Rounds:
     max_jobs: int
     run: Callable[[range], Finished]
     gathered: Tallies | None = None
+    interrupted: bool = False
     notes: list[str] = dataclasses.field(default_factory=list)
 
     @property
@@ -54,14 +55,15 @@ class Rounds:
         if not parts:
             raise KeyboardInterrupt
         self.gathered = joined(parts)
-        if finished.interrupted:
+        self.interrupted = finished.interrupted
+        if self.interrupted:
             reason = f" ({finished.reason})" if finished.reason else ""
             count = len(self.gathered.replications)
             self.notes.append(
                 f"interrupted{reason}: these are the {count} of {replications.stop} replications "
                 f"finished"
             )
-        return not finished.interrupted
+        return not self.interrupted
 
     def excess(self, precision: float) -> float:
         """Return how many times too wide the wider interval is."""

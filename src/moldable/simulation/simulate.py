@@ -16,12 +16,12 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable.checks import LARGEST, MOST_SERVERS, number
-from moldable.errors import SimulationError
+from moldable.checks import LARGEST, choice, fraction, whole, within
+from moldable.errors import SimulationError, shown
 from moldable.model.arrivals import ArrivalTimes
 from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
-from moldable.simulation import estimates
+from moldable.simulation.estimates import ESTIMATORS
 from moldable.simulation.feed import BLOCK
 from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.replications import (
@@ -72,34 +72,27 @@ class RunOptions:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        for name in ("jobs", "replications", "max_jobs"):
-            value = getattr(self, name)
-            most = MOST_REPLICATIONS if name == "replications" else MOST_SERVERS
-            if value is not None and not (_is_whole(value) and 1 <= value <= most):
-                raise SimulationError(f"{name}={value} must be a whole number from 1 to {most:g}")
         check_seed_and_threads(self.seed, self.threads)
-        warmup, precision = self.warmup, self.precision
-        if warmup is not None and not 0.0 <= number(warmup, "warmup", SimulationError) <= LARGEST:
-            raise SimulationError(
-                f"warmup={warmup} must be between 0 and {LARGEST:g}, in mean sizes"
-            )
-        if precision is not None and not 0.0 < number(precision, "precision", SimulationError) < 1:
-            raise SimulationError(f"precision={precision} must lie between 0 and 1, such as 0.01")
+        if self.warmup is not None:
+            hint = "it is in mean sizes"
+            within(self.warmup, "warmup", SimulationError, 0.0, LARGEST, hint)
+        if self.precision is not None:
+            fraction(self.precision, "precision", SimulationError)
         _refuse_bad_start(self.start)
-        estimates.check_estimator(self.estimator)
+        choice(self.estimator, ESTIMATORS, "estimator", SimulationError)
 
 
 def simulate(
     scenario: Scenario,
     policy: Policy | None = None,
     *,
-    jobs: int | None = None,
+    jobs: float | None = None,
     replications: int = 64,
     warmup: float | None = None,
     start: Start = "equilibrium",
     estimator: str = "assigned",
     precision: float | None = None,
-    max_jobs: int = MOST_JOBS,
+    max_jobs: float = MOST_JOBS,
     seed: int | None = None,
     threads: int | None = None,
     executor: Executor | None = None,
@@ -130,14 +123,15 @@ def simulate(
         executor: any `concurrent.futures.Executor` to run chunks of replications on instead.
         progress: called with (finished, planned) replications.
     """
+    most = MOST_REPLICATIONS
     options = RunOptions(
-        jobs=jobs,
-        replications=replications,
+        jobs=None if jobs is None else whole(jobs, "jobs", SimulationError),
+        replications=whole(replications, "replications", SimulationError, most=most),
         warmup=warmup,
         start=start,
         estimator=estimator,
         precision=precision,
-        max_jobs=max_jobs,
+        max_jobs=whole(max_jobs, "max_jobs", SimulationError),
         seed=seed,
         threads=threads,
         executor=executor,
@@ -262,8 +256,9 @@ def _refuse_bad_start(start: object) -> None:
         return
     if not isinstance(start, Mapping):
         raise SimulationError(
-            f"start {start!r:.80} is unknown; give 'equilibrium', 'empty', {{width: count}} or "
-            f"{{(class, width): count}}"
+            f"{shown(start)} is unknown; give 'equilibrium', 'empty', {{width: count}} or "
+            f"{{(class, width): count}}",
+            "start",
         )
     for key, count in start.items():
         pair = key if isinstance(key, tuple) else ("", key)
@@ -278,13 +273,9 @@ def _refuse_bad_start(start: object) -> None:
             raise SimulationError(f"start: {count!r:.80} jobs of {key}; give a whole number from 0")
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
 def check_seed_and_threads(seed: int | None, threads: int | None) -> None:
     """Refuse what no random numbers, or no work, can be had from."""
-    if seed is not None and not (_is_whole(seed) and seed >= 0):
-        raise SimulationError(f"seed={seed} must be a whole number from 0")
-    if threads is not None and not (_is_whole(threads) and threads >= 1):
-        raise SimulationError(f"threads={threads} must be a whole number from 1")
+    if seed is not None:
+        whole(seed, "seed", SimulationError, least=0, most=LARGEST)
+    if threads is not None:
+        whole(threads, "threads", SimulationError)

@@ -49,7 +49,7 @@ def initial_counts(system: System, start: Start, rng: np.random.Generator) -> In
     if isinstance(start, Mapping):
         return _given(system, start)
     if start not in STARTS:
-        raise SimulationError(f"start {start!r} is unknown; {nearest(str(start), STARTS)}")
+        raise SimulationError(f"{start!r} is unknown; {nearest(str(start), STARTS)}", "start")
     if start == "equilibrium":
         offered = _offered(system)
         for members, servers in _groups(system):

@@ -13,7 +13,7 @@ from moldable.simulation.plan import Plan, Tallies
 from moldable.simulation.rounds import Rounds
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import mean_size
-from moldable.system.performance import Performance
+from moldable.system.performance import Performance, SimulationDetail
 from moldable.system.provenance import provenance
 
 FEW: Final = 100
@@ -34,7 +34,6 @@ def performance(rounds: Rounds, reason: str, *, converged: bool) -> Performance:
     return Performance(
         blocking=estimates.blocking(tallies, every, system),
         mean_execution_time=estimates.mean_time(tallies, every, system, estimator),
-        estimator=estimator,
         quantiles=quantiles(system, granted),
         width_shares=width_shares(system, granted),
         mean_jobs=by_width(system, by_kind),
@@ -43,13 +42,17 @@ def performance(rounds: Rounds, reason: str, *, converged: bool) -> Performance:
         classes=estimates.by_class(tallies, system, estimator),
         method="simulate",
         reason=reason,
-        arrivals=int(tallies.arrived.sum()),
-        arrivals_per_second=float(tallies.arrived.sum()) / max(tallies.seconds, 1e-9),
-        seed=plan.seed,
-        kernel=rounds.kernel,
-        start=plan.start if isinstance(plan.start, str) else "given",
-        warmup=plan.warmup / mean_size(system),
-        converged=converged,
+        detail=SimulationDetail(
+            estimator=estimator,
+            arrivals=int(tallies.arrived.sum()),
+            arrivals_per_second=float(tallies.arrived.sum()) / max(tallies.seconds, 1e-9),
+            seed=plan.seed,
+            kernel=rounds.kernel,
+            start=plan.start if isinstance(plan.start, str) else "given",
+            warmup=plan.warmup / mean_size(system),
+            converged=converged,
+            interrupted=rounds.interrupted,
+        ),
         warnings=(*rounds.notes, *_warnings(plan, tallies, estimator)),
         provenance=provenance(
             system.scenario,

@@ -15,6 +15,7 @@ import numpy as np
 
 from moldable.allocation.whole_servers import reserve_whole
 from moldable.arrays import Floats, Ints
+from moldable.checks import check_type
 from moldable.errors import SimulationError
 from moldable.model.arrivals import Arrivals, Poisson
 from moldable.model.scenario import Scenario, checked_scenario
@@ -111,13 +112,12 @@ def build_system(scenario: Scenario, policy: Policy | None) -> System:
 def _refuse_impossible(scenario: Scenario, policy: Policy | None) -> None:
     if scenario.servers > MOST_SERVERS:
         raise SimulationError(
-            f"servers={scenario.servers} is beyond the {MOST_SERVERS:,} that can be held in "
-            f"memory; the limits of large clusters are what moldable optimum gives"
+            f"{scenario.servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
+            f"limits of large clusters are what moldable optimum gives",
+            "servers",
         )
-    if policy is not None and not isinstance(policy, Policy):
-        raise SimulationError(
-            f"policy={policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)"
-        )
+    if policy is not None:
+        check_type(policy, Policy, "policy", SimulationError, "one such as Greedy()")
 
 
 def _refuse_never_granted(

@@ -91,6 +91,56 @@ class ClassPerformance:
 
 
 @final
+@dataclass(frozen=True, kw_only=True)
+class ExactDetail:
+    """How an exact answer was found.
+
+    Attributes:
+        states: of the chain.
+        error_bound: on its probabilities and, relatively, on the blocking.
+        neglected_mass: bound on the probability of states that were left out.
+    """
+
+    states: int
+    error_bound: float
+    neglected_mass: float
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SimulationDetail:
+    """How a simulation was run.
+
+    Attributes:
+        estimator: of the mean execution time.
+        arrivals: how many were counted.
+        arrivals_per_second: for one core, kernel time only.
+        seed: that gives the same numbers again.
+        kernel: which kernel ran.
+        start: how replications began.
+        warmup: time that was not counted, in mean sizes.
+        converged: whether the requested precision was reached; True if none was requested.
+        interrupted: whether the run was stopped before its end.
+    """
+
+    estimator: str
+    arrivals: int
+    arrivals_per_second: float
+    seed: int
+    kernel: str
+    start: str
+    warmup: float
+    converged: bool
+    interrupted: bool
+
+
+_DETAILS = (
+    *("states", "error_bound", "neglected_mass"),
+    *("estimator", "arrivals", "arrivals_per_second", "seed", "kernel", "start", "warmup"),
+)
+
+
+@final
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Performance:
     """How a cluster performs, whichever way it was found.
@@ -106,19 +156,9 @@ class Performance:
         classes: the same for every class.
         method: "closed-form", "chain" or "simulate"; the first two are exact.
         reason: why that method, in words.
+        detail: of the exact solution, or of the simulation.
         warnings: what the reader should know.
         provenance: versions, parameters and machine.
-        states: of the chain, if it was solved.
-        error_bound: on its probabilities and, relatively, on the blocking.
-        neglected_mass: bound on the probability of states that were left out.
-        estimator: how a simulated mean execution time was estimated.
-        arrivals: how many arrivals were counted.
-        arrivals_per_second: for one core, kernel time only.
-        seed: that gives the same numbers again.
-        kernel: which kernel ran.
-        start: how replications began.
-        warmup: time that was not counted, in mean sizes.
-        converged: whether the asked precision was reached; True if none was asked.
     """
 
     blocking: Estimate
@@ -131,19 +171,9 @@ class Performance:
     classes: tuple[ClassPerformance, ...]
     method: str
     reason: str
+    detail: ExactDetail | SimulationDetail
     warnings: tuple[str, ...]
     provenance: Mapping[str, Any]
-    states: int | None = None
-    error_bound: float | None = None
-    neglected_mass: float | None = None
-    estimator: str | None = None
-    arrivals: int | None = None
-    arrivals_per_second: float | None = None
-    seed: int | None = None
-    kernel: str | None = None
-    start: str | None = None
-    warmup: float | None = None
-    converged: bool = True
 
     def __repr__(self) -> str:
         """Write what matters; `to_dict` has it all."""
@@ -153,6 +183,16 @@ class Performance:
             f"busy_fraction={self.busy_fraction:.4g}, policy={self.provenance['policy']!r}, "
             f"method={self.method!r})"
         )
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a simulation was stopped before its end; its figures are of what finished."""
+        return isinstance(self.detail, SimulationDetail) and self.detail.interrupted
+
+    @property
+    def converged(self) -> bool:
+        """Whether the requested precision was reached; True for exact answers."""
+        return isinstance(self.detail, ExactDetail) or self.detail.converged
 
     def without_intervals(self, warning: str) -> Performance:
         """Return the same figures for a run whose intervals are known not to hold."""
@@ -191,25 +231,12 @@ class Performance:
             "classes": [part.to_dict() for part in self.classes],
             "method": self.method,
             "reason": self.reason,
-            **{name: getattr(self, name) for name in _OF_SOME_METHODS},
+            **{name: getattr(self.detail, name, None) for name in _DETAILS},
+            "converged": self.converged,
+            "interrupted": self.interrupted,
             "warnings": list(self.warnings),
             "provenance": dict(self.provenance),
         }
-
-
-_OF_SOME_METHODS = (
-    "states",
-    "error_bound",
-    "neglected_mass",
-    "estimator",
-    "arrivals",
-    "arrivals_per_second",
-    "seed",
-    "kernel",
-    "start",
-    "warmup",
-    "converged",
-)
 
 
 def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def bounds(speedup: SpeedUp, load: float, servers: int, *, alpha: float = 0.0) -
     load, alpha = checked_load(load), number(alpha, "alpha", LimitError)
     servers = whole(servers, "servers", LimitError)
     if load >= 1.0:
-        raise LimitError(f"load={load:g}: the paper's bounds need a load below 1; lower it")
+        raise LimitError(f"{load:g} must be below 1 for the paper's bounds; lower it", "load")
     solution = optimum(speedup, load, servers=servers)
     _refuse_other_curves(solution.frontier.speedup)
     d = int(solution.widths[-1])

@@ -15,15 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from moldable.arrays import Floats
+from moldable.checks import LARGEST, positive, within
 from moldable.errors import SizeLawError
-from moldable.model.sizes.law import (
-    MOST_VARIED,
-    SizeLaw,
-    non_negative,
-    positive,
-    size_biased,
-    spell,
-)
+from moldable.model.sizes.law import SizeLaw, non_negative, size_biased, spell
 
 LEAST_WEIBULL: Final = 0.01
 """Below this shape a Weibull law of mean 1 has nearly all its sizes below 1e-150."""
@@ -74,7 +68,7 @@ class Pareto(SizeLaw):
     shape: float = 1.5
 
     def __post_init__(self) -> None:
-        shape = positive(self.name, "shape", self.shape)
+        shape = positive(self.shape, "size law pareto: shape", SizeLawError)
         if shape <= 1.0:
             raise SizeLawError(
                 f"size law {spell(self.name, (shape,))} has an infinite mean; take a shape above 1"
@@ -129,8 +123,8 @@ class Lognormal(SizeLaw):
     cv: float
 
     def __post_init__(self) -> None:
-        cv = positive(self.name, "coefficient of variation", self.cv, MOST_VARIED)
-        object.__setattr__(self, "cv", cv)
+        # The largest coefficient that is allowed can be squared.
+        object.__setattr__(self, "cv", positive(self.cv, "size law lognormal: cv", SizeLawError))
 
     @property
     def parameters(self) -> tuple[float, ...]:
@@ -179,12 +173,9 @@ class Weibull(SizeLaw):
     shape: float
 
     def __post_init__(self) -> None:
-        shape = positive(self.name, "shape", self.shape)
-        if shape < LEAST_WEIBULL:
-            raise SizeLawError(
-                f"size law {spell(self.name, (shape,))}: the shape is below {LEAST_WEIBULL:g}, "
-                f"where floating point cannot follow the law; take a larger one"
-            )
+        hint = "beyond, floating point cannot follow the law"
+        name = "size law weibull: shape"
+        shape = within(self.shape, name, SizeLawError, LEAST_WEIBULL, LARGEST, hint)
         object.__setattr__(self, "shape", shape)
 
     @property

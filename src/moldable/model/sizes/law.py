@@ -6,11 +6,9 @@ distribution function, the variance, and the phases the law is made of, if it is
 
 from __future__ import annotations
 
-import math
-import numbers
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +16,6 @@ from numpy.typing import ArrayLike
 from moldable.arrays import Floats
 from moldable.errors import SizeLawError
 from moldable.model.sizes.phases import PhaseRepresentation
-
-MOST_VARIED: Final = 1e100
-"""Coefficients of variation above this leave the range of floating point once squared."""
 
 
 class SizeLaw(ABC):
@@ -88,28 +83,6 @@ def spell(name: str, parameters: tuple[float, ...]) -> str:
     """Write a law so that reading it back loses no digit."""
     written = ",".join(repr(value).removesuffix(".0") for value in parameters)
     return f"{name}:{written}" if parameters else name
-
-
-def number(name: str, parameter: str, value: object) -> float:
-    """Return a law's parameter as a number, whichever kind of number it is."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise SizeLawError(f"size law {name}: {parameter} {value!r} is not a number")
-    return float(value)
-
-
-def positive(name: str, parameter: str, value: object, most: float = math.inf) -> float:
-    """Return a law's parameter as a number above 0, or say why it cannot be."""
-    given = number(name, parameter, value)
-    if not 0.0 < given < math.inf:
-        raise SizeLawError(
-            f"size law {spell(name, (given,))}: the {parameter} must be finite and above 0"
-        )
-    if given > most:
-        raise SizeLawError(
-            f"size law {spell(name, (given,))}: the {parameter} is above {most:g}, which floating "
-            f"point cannot follow; take a smaller one"
-        )
-    return given
 
 
 def size_biased(rng: np.random.Generator, sizes: Floats) -> Floats:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from moldable.arrays import Floats
-from moldable.checks import listed
+from moldable.checks import listed, number, positive
 from moldable.errors import SizeLawError
-from moldable.model.sizes.law import MOST_VARIED, SizeLaw, non_negative, number, positive, spell
+from moldable.model.sizes.law import SizeLaw, non_negative, spell
 from moldable.model.sizes.phases import Matrix, PhaseRepresentation
 
 # Up to so many phases, adding exponentials is faster than numpy's gamma generator.
@@ -74,7 +74,9 @@ class MixedErlang(SizeLaw):
 
     def __post_init__(self) -> None:
         given = listed(self.probabilities, "probabilities", SizeLawError, "[0.4, 0.6]")
-        shares = tuple(number(self.name, "probability", share) for share in given)
+        shares = tuple(
+            number(share, "size law mixed-erlang: probability", SizeLawError) for share in given
+        )
         # NaN fails no comparison, hence "not within" rather than "outside".
         if not (shares and min(shares) >= 0.0 and abs(math.fsum(shares) - 1.0) <= 1e-9):  # noqa: PLR2004
             raise SizeLawError(
@@ -169,7 +171,7 @@ class Hyperexponential(SizeLaw):
     cv: float
 
     def __post_init__(self) -> None:
-        cv = positive(self.name, "coefficient of variation", self.cv, MOST_VARIED)
+        cv = positive(self.cv, "size law hyperexponential: cv", SizeLawError)
         if cv < 1.0:
             raise SizeLawError(
                 f"size law {spell(self.name, (cv,))}: a hyperexponential varies at least as much as"

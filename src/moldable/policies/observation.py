@@ -1,0 +1,44 @@
+"""What a policy may look at when a job arrives."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from moldable.errors import PolicyError, shown
+
+Jobs = Mapping[str, Mapping[int, int]]
+"""Running jobs: by class name, then by width."""
+
+
+def held_servers(running: Jobs) -> int:
+    """Return the servers that running jobs hold."""
+    return sum(width * jobs for row in running.values() for width, jobs in row.items())
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The cluster as an arriving job finds it.
+
+    Args:
+        idle: servers that are idle, among those that the job may use.
+        waiting: jobs that wait for a server.
+        running: running jobs by class name and width; None where that is not known.
+    """
+
+    idle: int
+    waiting: int = 0
+    running: Jobs | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("idle", "waiting"):
+            count = getattr(self, name)
+            if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
+                raise PolicyError(f"{name}={shown(count)} must be a whole number from 0")
+        if not isinstance(self.running, Mapping | None):
+            raise PolicyError(
+                f"running={shown(self.running)} must map class names to {{width: jobs}}, or be None"
+            )
