@@ -10,7 +10,7 @@ MARK := .venv/.installed-
 
 run: $(MARK)run  ## the main job: tune an example cluster, and draw what less blocking costs
 	$(BIN)/moldable tune --workload examples/gpus.toml --max-blocking 0.1
-	$(BIN)/moldable tradeoff --workload examples/gpus.toml --prices 1,2,4,8,16,32
+	$(BIN)/moldable tradeoff --workload examples/gpus.toml --costs 1,2,4,8,16,32
 
 test: $(MARK)test  ## everything that must hold, with coverage
 	$(BIN)/python -m pytest -n auto --cov --cov-report=

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moldable import JobClass, Scenario, SpeedUp, Workload, optimum, reserve, reserve_whole
+from moldable.allocation.reservation import pure_loads
 from moldable.errors import InfeasibleError, WorkloadError
 from naive.highs import solve_q
 from naive.pairs import best_division
@@ -207,3 +209,24 @@ def test_long_lists_of_classes_are_shortened_in_messages():
         with pytest.raises(InfeasibleError) as caught:
             solve(Scenario(Workload(classes), 500))
         assert len(str(caught.value)) < 500
+
+
+@settings(max_examples=60)
+@given(job_classes(4, 6))
+def test_at_pure_loads_and_only_there_every_class_has_one_width(classes):
+    workload, servers = Workload(classes), 200
+    load = sum(c.offered for c in classes) / servers
+    loads = pure_loads(Scenario(workload, servers))
+    assert (np.diff(loads) < 0).all()
+    for design in loads.tolist():
+        assert not reserve(Scenario(_scaled(workload, design / load), servers)).randomising
+    # Where two of them nearly coincide, nothing lies between.
+    for high, low in zip(loads[:-1].tolist(), loads[1:].tolist(), strict=True):
+        if low < 0.999 * high:
+            between = _scaled(workload, math.sqrt(high * low) / load)
+            assert len(reserve(Scenario(between, servers)).randomising) == 1
+
+
+def _scaled(workload: Workload, times: float) -> Workload:
+    classes = [replace(c, arrival_rate=c.arrival_rate * times) for c in workload.classes]
+    return replace(workload, classes=tuple(classes))

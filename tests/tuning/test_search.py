@@ -25,7 +25,7 @@ SOME = evaluate(SCENARIO)
 class Line:
     """A made-up family: blocking exp(-knob), time 1 + knob; the policy is the knob itself."""
 
-    low, high, step = 0.0, 20.0, 2.0
+    low, high, step, evaluations = 0.0, 20.0, 2.0, 8
 
     def __init__(self, begin):
         self.begin = begin

@@ -226,6 +226,18 @@ def _busy_parts(
     )
 
 
+def pure_loads(scenario: Scenario) -> Floats:
+    """Return the loads, descending, at which the division gives every class one width.
+
+    All classes are scaled alike; between two of these loads one class uses two widths.
+    """
+    fronts, workload = fitting_frontiers(scenario), scenario.workload
+    offered = np.array([job_class.offered for job_class in workload.classes])
+    least = math.fsum(offered * np.array([front.server_time[0] for front in fronts]))
+    cost = _edges(workload, fronts, offered).cost
+    return math.fsum(offered) / (least + np.concatenate((np.zeros(1), cost)))
+
+
 class _Edges(NamedTuple):
     """The edges of all classes' frontiers in the order in which they are bought.
 

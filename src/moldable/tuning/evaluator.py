@@ -93,6 +93,8 @@ class Evaluator:
             threads=self.threads,
         )
         answer = simulate_system(system, options, exact.reason)
+        if answer.interrupted:
+            raise KeyboardInterrupt  # what was counted so far says too little to go on with
         answer = exact.warn(answer)
         rare = self.rare and answer.blocking.value < RARE
         return self._split(policy, answer, seed) if rare and self.can_split else answer

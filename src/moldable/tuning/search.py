@@ -14,8 +14,8 @@ from moldable.tuning.value_tables import SAME, ValueTables
 
 UNUSED, UNUSED_SIMULATED, UNUSED_RARE = 1e-4, 0.03, 0.15
 """Share of the limit that may stay unused: exactly, simulated, and found by splitting."""
-EVALUATIONS, CLOSING, DRAWS = 6, 3, 6
-"""Policies that are evaluated before two are mixed, of these once both are known, and mixtures."""
+CLOSING, DRAWS = 3, 6
+"""Policies that are evaluated at least once both sides of the limit are known, and mixtures."""
 TRIES: Final = 40
 """Knobs that are tried, many of which have the table of another."""
 MARGIN: Final = 0.15
@@ -29,6 +29,7 @@ class Family(Protocol):
     low: float
     high: float
     step: float
+    evaluations: int
 
     def policy(self, knob: float, /) -> Policy:
         """Return the policy at a knob."""
@@ -101,7 +102,8 @@ class LimitSearch:
         return -self._unused(point) <= point.used <= 0.0
 
     def _bracket(self) -> None:
-        helps, step, left = (-1.0 if self.target.on_time else 1.0), self.family.step, EVALUATIONS
+        helps, step = (-1.0 if self.target.on_time else 1.0), self.family.step
+        left = self.family.evaluations
         knob, both = self._held(self.family.first(self.aim)), False
         for _ in range(TRIES):
             point = self._point(knob)

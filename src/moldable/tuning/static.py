@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from moldable.allocation.reservation import pure_loads
 from moldable.errors import InfeasibleError
 from moldable.model.scenario import Scenario
 from moldable.policies.greedy import GreedyP, greedy_p
@@ -41,7 +42,10 @@ class DesignLoads:
         low, high: the loads worth designing for: from half of the true one to the largest that the
             cluster can carry.
         step: by which a search moves on at first.
+        evaluations: that a search may take.
     """
+
+    evaluations = 10
 
     def __init__(self, scenario: Scenario, cap: Thresholds | None = None) -> None:
         self.scenario, self.cap = scenario, cap
@@ -56,6 +60,15 @@ class DesignLoads:
         self.low = 0.5 * min(load, self.high)
         self._begin = min(load, self.high)
         self.step = 0.25 * (self.high - self.low)
+
+    def pure(self) -> list[float]:
+        """Return the loads at which every class has one width.
+
+        Widths that fill the cluster leave no servers over, which a load nearby, where a few jobs
+        have another width, already spoils.
+        """
+        loads = pure_loads(self.scenario).tolist()
+        return sorted({min(max(load, self.low), self.high) for load in loads})
 
     def policy(self, load: float) -> Policy:
         """Return the policy for a design load."""

@@ -175,12 +175,23 @@ class _Tuning:
         if self.evaluate.simulated and self.evaluate.rare and self.evaluate.can_split:
             return found, None  # splitting is slow where servers are hardly ever short
         self.say("trying greedy(p*) for other loads")
-        drawn = self._found(DesignLoads(self.scenario), aim)
+        drawn = self._static(aim)
         order = self.target.objective
         best_drawn = min(drawn, key=lambda point: order(point.answer), default=None)
         if best_drawn is None:
             return found, None
         return [*found, (best_drawn, None)], Static(best_drawn.knob, best_drawn.answer)
+
+    def _static(self, aim: float) -> list[Point]:
+        """Return the design loads that keep the limit; those of single widths where exact."""
+        loads = DesignLoads(self.scenario)
+        found = self._found(loads, aim)
+        for load in [] if self.evaluate.simulated else loads.pure():
+            answer = self.evaluate(loads.policy(load))
+            used = self.target.used(answer) - aim if self.target.limited else 0.0
+            if used <= 0.0:
+                found.append(Point(load, loads.policy(load), answer, used))
+        return found
 
     def _found(self, family: Family, aim: float) -> list[Point]:
         """Return what a family offers: policies that keep the limit, or the one of least cost."""

@@ -33,9 +33,10 @@ class ValueTables:
         kinds: of the scenario.
         low, high: range of the knob. Below `low`, a blocked job costs less than the fastest one.
         step: by which a search moves on at least.
+        evaluations: that a search may take before it draws between two tables.
     """
 
-    step = 0.02
+    step, evaluations = 0.02, 6
 
     def __init__(self, kinds: Kinds, target: Target, improve: Improve | None = None) -> None:
         self.kinds, self.target, self.improve = kinds, target, improve
