@@ -27,6 +27,8 @@ COSTS = (2.0, 4.0, 8.0, 16.0, 32.0)
 LOADS = (0.7, 0.8, 0.9)
 SEED, SMALL_SEED, ODD_SEED = 20_261_118, 20_261_119, 20_261_120
 MOST_STATES = 20_000
+MOST_WIDTHS = 320
+"""Servers times widths beyond which one optimum takes minutes."""
 RAREST = 1e-6
 """Blocking below which the dynamic programme's own bounds are no longer sharp."""
 TOLERANCE = 1e-6
@@ -59,7 +61,8 @@ def named() -> Iterator[System]:
         for load in LOADS:
             yield from _at_costs("sub-linear", Scenario.single(SUBLINEAR, load, servers))
         for name, curve in (("linear", LINEAR), ("CIFAR-10", CIFAR), ("Amdahl 0.95", AMDAHL)):
-            yield from _at_costs(name, Scenario.single(curve, 0.8, servers))
+            if servers * len(curve) <= MOST_WIDTHS:
+                yield from _at_costs(name, Scenario.single(curve, 0.8, servers))
     for load in LOADS:
         yield from _at_costs("two classes", two_classes(36, load))
 
