@@ -35,7 +35,7 @@ def test_simulations_of_search_and_certification_share_no_random_numbers():
     assert own.simulated
     assert len({answer.detail.seed for answer in answers}) == 3
     assert len({answer.blocking.value for answer in answers}) == 3
-    assert answers[1].arrivals > answers[0].arrivals
+    assert answers[1].detail.arrivals > answers[0].detail.arrivals
     assert own(TABLE) is answers[0]
 
 

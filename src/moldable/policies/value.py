@@ -146,8 +146,9 @@ def _checked(blocking_cost: float) -> float:
     cost = number(blocking_cost, "blocking_cost", PolicyError)
     if not 0.0 <= cost < MOST_COSTLY:
         raise PolicyError(
-            f"blocking_cost={cost:g} must be at least 0 and below {MOST_COSTLY:g}: what a blocked "
-            f"job costs, in mean sizes, such as 8"
+            f"{cost:g} must be at least 0 and below {MOST_COSTLY:g}: what a blocked job costs, in "
+            f"mean sizes, such as 8",
+            "blocking_cost",
         )
     return cost
 

@@ -20,10 +20,11 @@ def refuse_less_than_fastest(scenario: Scenario, target: Target) -> None:
         return
     least = least_possible(scenario, target)
     if least is not None:
-        raise ControlError(_impossible(scenario, target, least))
+        raise ControlError(_impossible(scenario, target, least), target.name)
     raise ControlError(
-        f"max_time={target.value:g} cannot be reached: even on the fastest width that fits jobs "
-        f"take {rounded_up(fastest)} on average; allow more than that"
+        f"{target.value:g} cannot be reached: even on the fastest width that fits jobs take "
+        f"{rounded_up(fastest)} on average; allow more than that",
+        target.name,
     )
 
 
@@ -38,11 +39,12 @@ def unreached(scenario: Scenario, target: Target, nearest: float, states: int) -
     """
     least = least_possible(scenario, target, states)
     if least is not None and target.value < least:
-        return ControlError(_impossible(scenario, target, least))
+        return ControlError(_impossible(scenario, target, least), target.name)
     known = "" if least is None else f"; other policies go down to {rounded_up(least)}"
     return ControlError(
-        f"{target.name}={target.value:g} was not reached; allow more, or add servers; the least "
-        f"found is {rounded_up(nearest)}{known}"
+        f"{target.value:g} was not reached; allow more, or add servers; the least found is "
+        f"{rounded_up(nearest)}{known}",
+        target.name,
     )
 
 
@@ -51,8 +53,8 @@ def _impossible(scenario: Scenario, target: Target, least: float) -> str:
     what = "mean execution time" if target.on_time else "blocking"
     mend = "that much" if target.on_time else "that much, or add servers"
     return (
-        f"{target.name}={target.value:g} cannot be reached: the least {what} of any policy on "
-        f"{some} is {rounded_up(least)}; allow {mend}"
+        f"{target.value:g} cannot be reached: the least {what} of any policy on {some} is "
+        f"{rounded_up(least)}; allow {mend}"
     )
 
 

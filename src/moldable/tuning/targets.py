@@ -56,7 +56,7 @@ class Target:
         value = number(given[name], name, ControlError)
         most, rule = RULES[name]
         if not 0.0 < value < most:
-            raise ControlError(f"{name}={value:g} must {rule}")
+            raise ControlError(f"{value:g} must {rule}", name)
         return cls(name, value, mean_size)
 
     @property
