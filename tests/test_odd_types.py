@@ -161,7 +161,7 @@ def test_bounds_of_numpy_numbers_can_be_written_as_json():
 @pytest.mark.parametrize("odd", ODD, ids=lambda value: type(value).__name__)
 def test_what_is_not_a_scenario_is_refused(odd):
     for ask in (lambda: tune(odd, max_blocking=0.3), lambda: value_policy(odd, 4.0)):
-        with pytest.raises(MoldableError, match=r"scenario is of type .*, not Scenario; pass"):
+        with pytest.raises(MoldableError, match=r"scenario=.* is of type .*, not Scenario; pass"):
             ask()
 
 
