@@ -19,6 +19,7 @@ granted. Policy iteration repeats this until the table no longer changes. What i
 
 from __future__ import annotations
 
+import importlib
 from collections import deque
 from dataclasses import dataclass
 from typing import Final, final
@@ -31,6 +32,7 @@ from moldable.errors import PolicyError
 from moldable.model.scenario import Scenario
 from moldable.policies.kinds import Kinds, extended
 from moldable.policies.thresholds import Thresholds
+from moldable.threads import interruptible
 
 MOST_COSTLY: Final = 1e12
 """Blocking costs beyond which the time of accepted jobs would be lost in rounding."""
@@ -115,6 +117,7 @@ def value_function(
         cut: whether idle counts that are never met are left out of the equations.
     """
     charge = _checked(blocking_cost) * kinds.mean_size
+    interruptible(importlib.import_module, "scipy.linalg.lapack")  # takes its time once
     if start is None and kinds.servers > FEW:
         # Far from the solution, tables of many servers take turns; thresholds hardly grow with n.
         start = value_function(kinds.scaled(SCALE), blocking_cost)
