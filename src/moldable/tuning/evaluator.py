@@ -20,8 +20,9 @@ from moldable.system.performance import Performance
 from moldable.tuning.targets import Target
 
 REPLICATIONS: Final = 64
-TRIED, CERTIFIED = 125_000, 500_000
+TRIED, CERTIFIED = 90_000, 500_000
 """Arrivals in a replication, of policies that are tried and of the one that is chosen."""
+COARSEST: Final = 0.99
 MOST_TIMES: Final = 2
 """Rounds of these until the precision is reached; heavy tails never reach it."""
 RARE: Final = 1e-4
@@ -87,7 +88,7 @@ class Evaluator:
         options = RunOptions(
             jobs=jobs,
             replications=REPLICATIONS,
-            precision=self.precision,
+            precision=self.precision if attempt else min(2.0 * self.precision, COARSEST),
             max_jobs=MOST_TIMES * jobs * REPLICATIONS,
             seed=seed,
             threads=self.threads,
