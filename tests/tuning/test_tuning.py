@@ -16,6 +16,7 @@ from moldable import (
     SpeedUp,
     Thresholds,
     Workload,
+    erlang_b,
     evaluate,
     tune,
 )
@@ -246,3 +247,11 @@ def test_json_has_the_policy_and_its_figures():
     assert found["blocking"] == tuned.performance.blocking.value
     assert found["static"]["design_load"] == tuned.static.design_load
     assert found["blocking_cost"] == tuned.blocking_cost
+
+
+def test_the_best_design_load_is_found_where_most_loads_block_nobody():
+    servers, limit = 4000, 1e-4
+    # Two servers for every job are one of the static policies, and keep the limit.
+    assert erlang_b(servers // 2, servers * 0.8 / 1.8) < limit
+    tuned = tune(Scenario.single(CURVE, 0.8, servers), max_blocking=limit, seed=1)
+    assert tuned.static.performance.mean_execution_time.value <= 1.0 / 1.8

@@ -98,7 +98,8 @@ class LimitSearch:
     def _close(self, point: Point) -> bool:
         """Is the limit kept, and hardly wasted?"""
         if point.answer.blocking.value == 0.0 and not self.target.on_time:
-            return True  # nothing was seen: only the model knows how much is used
+            # Nothing was seen: only a model knows how much is used.
+            return isinstance(self.family, ValueTables)
         return -self._unused(point) <= point.used <= 0.0
 
     def _bracket(self) -> None:
