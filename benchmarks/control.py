@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks.table import Row
@@ -14,6 +16,23 @@ from benchmarks.table import Row
 SYSTEM = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--seed", "1", "--json")
 # What may be waited for at each n, in seconds; a limit on blocking that costs time at that n.
 TUNED = ((64, 0.1, 10.0), (4000, 0.01, 10.0), (100_000, 0.001, 30.0))
+THREE_CLASSES = """
+servers = 64
+[[class]]
+name = "a"
+arrival_rate = 17
+speedup = [1, 1.8, 2.5, 3, 3.4]
+[[class]]
+name = "b"
+arrival_rate = 8.5
+mean_size = 2
+speedup = [1, 1.9, 2.7]
+[[class]]
+name = "c"
+arrival_rate = 34
+mean_size = 0.5
+speedup = [1, 1.6]
+"""
 TRADEOFF_SERVERS = 64
 LONGEST, MOST_MEMORY, LARGEST_GAP = 180.0, 4000.0, 1e-3
 # The command itself; at the end it tells its peak. What the system counts for a child begins with
@@ -39,17 +58,23 @@ class Waited:
 
 def rows() -> list[Row]:
     """Run the commands as a person would, compiled code warm."""
-    _waited("tune", "--servers", "30", "--max-blocking", "0.1")
-    _waited("tradeoff", "--servers", "30", "--costs", "2,4")
-    return [*(_tuned(*case) for case in TUNED), _tradeoff()]
+    _waited("tune", *SYSTEM, "--servers", "30", "--max-blocking", "0.1")
+    _waited("tradeoff", *SYSTEM, "--servers", "30", "--costs", "2,4")
+    single = [_tuned(f"n = {n:,}", (*SYSTEM, "--servers", str(n)), *rest) for n, *rest in TUNED]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "three.toml"
+        path.write_text(THREE_CLASSES, encoding="utf-8")
+        words = ("--workload", str(path), "--seed", "1", "--json")
+        three = _tuned("three classes, n = 64", words, 0.02, 5.0)
+    return [*single, three, _tradeoff()]
 
 
-def _tuned(servers: int, limit: float, longest: float) -> Row:
-    found = _waited("tune", "--servers", str(servers), "--max-blocking", str(limit))
+def _tuned(what: str, system: tuple[str, ...], limit: float, longest: float) -> Row:
+    found = _waited("tune", *system, "--max-blocking", str(limit))
     answer = found.answer
     kept = answer["blocking"] <= limit
     return Row(
-        f"moldable tune, n = {servers:,}, blocking at most {limit:g}",
+        f"moldable tune, {what}, blocking at most {limit:g}",
         f"{found.seconds:.1f} s: blocking {answer['blocking']:.5f}, mean time "
         f"{answer['mean_execution_time']:.4f}, best static {_static(answer)}",
         f"below {longest:g} s, limit kept",
@@ -62,7 +87,7 @@ def _static(answer: dict[str, Any]) -> str:
 
 
 def _tradeoff() -> Row:
-    found = _waited("tradeoff", "--servers", str(TRADEOFF_SERVERS))
+    found = _waited("tradeoff", *SYSTEM, "--servers", str(TRADEOFF_SERVERS))
     optimum = found.answer["optimum"]
     gap = max(point["gap"] for point in optimum["points"])
     return Row(
@@ -77,7 +102,7 @@ def _tradeoff() -> Row:
 def _waited(*words: str) -> Waited:
     started = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *words, *SYSTEM], capture_output=True, text=True, check=True
+        [sys.executable, "-c", COMMAND, *words], capture_output=True, text=True, check=True
     )
     seconds = time.perf_counter() - started
     return Waited(json.loads(done.stdout), seconds, int(done.stderr.split()[-1]) / 1024.0)

@@ -1,8 +1,13 @@
-"""The value policy at a given cost of a blocked job, against the optimum of all policies."""
+"""The value policy at a given cost of a blocked job, against the optimum of all policies.
+
+What `tune` returns is judged: on few states it improves the table that the value function gives,
+whose gaps are printed beside it ("as computed").
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
@@ -11,33 +16,40 @@ from verification.value_systems import System, named, not_concave, random_system
 from verification.verdict import Verdict
 
 MEDIAN, WORST = 2e-3, 1e-2
+COSTS = (2.0, 8.0, 32.0)
 
 
 def experiments() -> Iterator[Verdict]:
     """Judge one and two classes with concave curves; print the rest."""
-    yield from _judged("named, concave", named())
+    yield from _judged("named, concave", named(COSTS))
     few = [system for system in random_systems() if len(system.scenario.workload.classes) < 3]
     yield from _judged("random, one and two classes", few)
     many = (system for system in random_systems() if len(system.scenario.workload.classes) > 2)
     _told("random, three classes", *_gaps(many))
-    _told("not concave", *_gaps(not_concave()))
+    _told("not concave", *_gaps(not_concave(COSTS)))
 
 
 def _judged(what: str, systems: Iterable[System]) -> Iterator[Verdict]:
     names, computed, tuned = _gaps(systems)
     _told(what, names, computed, tuned)
-    for form, gaps in (("as computed", computed), ("tuned", tuned)):
-        yield Verdict(f"{what}, {form}: median gap", float(np.median(gaps)), MEDIAN)
-        yield Verdict(f"{what}, {form}: worst gap", float(np.max(gaps)), WORST)
+    yield Verdict(f"{what}, tuned: median gap", float(np.median(tuned)), MEDIAN)
+    yield Verdict(f"{what}, tuned: worst gap", float(np.max(tuned)), WORST)
 
 
 def _gaps(systems: Iterable[System]) -> tuple[list[str], list[float], list[float]]:
-    names, computed, tuned = [], [], []
-    for system in systems:
-        names.append(system.name)
-        computed.append(_gap(system, value_policy(system.scenario, system.cost)))
-        tuned.append(_gap(system, tune(system.scenario, blocking_cost=system.cost, seed=1).policy))
-    return names, computed, tuned
+    listed = list(systems)
+    with ProcessPoolExecutor() as pool:
+        computed, tuned = zip(*pool.map(_both, listed), strict=True)
+    return [system.name for system in listed], list(computed), list(tuned)
+
+
+def _both(system: System) -> tuple[float, float]:
+    """Return the gaps of the table that is computed and of the policy that is tuned."""
+    tuned = tune(system.scenario, blocking_cost=system.cost, seed=1, threads=1)
+    return (
+        _gap(system, value_policy(system.scenario, system.cost)),
+        _gap(system, tuned.policy),
+    )
 
 
 def _gap(system: System, policy: Policy) -> float:

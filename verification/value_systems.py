@@ -55,24 +55,24 @@ class System:
         return (best.lower_bound - charged) / (1.0 - best.blocking)
 
 
-def named() -> Iterator[System]:
+def named(costs: tuple[float, ...] = COSTS) -> Iterator[System]:
     """Yield published and textbook curves, one class each, and two and three classes."""
     for servers in (30, 40, 64):
         for load in LOADS:
-            yield from _at_costs("sub-linear", Scenario.single(SUBLINEAR, load, servers))
+            yield from _at_costs("sub-linear", Scenario.single(SUBLINEAR, load, servers), costs)
         for name, curve in (("linear", LINEAR), ("CIFAR-10", CIFAR), ("Amdahl 0.95", AMDAHL)):
             if servers * len(curve) <= MOST_WIDTHS:
-                yield from _at_costs(name, Scenario.single(curve, 0.8, servers))
+                yield from _at_costs(name, Scenario.single(curve, 0.8, servers), costs)
     for load in LOADS:
-        yield from _at_costs("two classes", two_classes(36, load))
+        yield from _at_costs("two classes", two_classes(36, load), costs)
 
 
-def not_concave() -> Iterator[System]:
+def not_concave(costs: tuple[float, ...] = COSTS) -> Iterator[System]:
     """Yield a super-linear curve, three classes whose sizes differ, and random odd curves."""
     for servers in (30, 40, 64):
-        yield from _at_costs("NEMO, super-linear", Scenario.single(NEMO, 0.8, servers))
+        yield from _at_costs("NEMO, super-linear", Scenario.single(NEMO, 0.8, servers), costs)
     for load in LOADS:
-        yield from _at_costs("three classes", three_classes(20, load))
+        yield from _at_costs("three classes", three_classes(20, load), costs)
     rng = np.random.default_rng(ODD_SEED)
     for k in range(12):
         shape = ("super-linear", "dipping", "anything")[k % 3]
@@ -121,9 +121,9 @@ def three_classes(servers: int, load: float) -> Scenario:
     )
 
 
-def _at_costs(name: str, scenario: Scenario) -> Iterator[System]:
+def _at_costs(name: str, scenario: Scenario, costs: tuple[float, ...]) -> Iterator[System]:
     load = math.fsum(c.offered for c in scenario.workload.classes) / scenario.servers
-    for cost in COSTS:
+    for cost in costs:
         what = f"{name}, n = {scenario.servers}, load {load:.2g}, cost {cost:g}"
         yield System(what, scenario, cost)
 
