@@ -255,3 +255,12 @@ def test_the_best_design_load_is_found_where_most_loads_block_nobody():
     assert erlang_b(servers // 2, servers * 0.8 / 1.8) < limit
     tuned = tune(Scenario.single(CURVE, 0.8, servers), max_blocking=limit, seed=1)
     assert tuned.static.performance.mean_execution_time.value <= 1.0 / 1.8
+
+
+def test_a_limit_between_two_very_different_tables_is_used_up():
+    # With 22 servers, one table fills the cluster with widths 5 and 4, the next with width 4.
+    curve, limit = SpeedUp([1, 1.87, 2.32, 2.61, 2.66]), 0.325
+    tuned = tune(Scenario.single(curve, 0.68, 22), max_blocking=limit, seed=1)
+    assert 0.995 * limit <= tuned.performance.blocking.value <= limit
+    least = tuned.optimum.mean_execution_time
+    assert tuned.performance.mean_execution_time.value < 1.005 * least

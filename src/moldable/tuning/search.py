@@ -14,7 +14,7 @@ from moldable.tuning.value_tables import SAME, ValueTables
 
 UNUSED, UNUSED_SIMULATED, UNUSED_RARE = 1e-4, 0.03, 0.15
 """Share of the limit that may stay unused: exactly, simulated, and found by splitting."""
-CLOSING, DRAWS = 3, 6
+CLOSING, DRAWS = 3, 8
 """Policies that are evaluated at least once both sides of the limit are known, and mixtures."""
 TRIES: Final = 40
 """Knobs that are tried, many of which have the table of another."""
@@ -167,23 +167,24 @@ class LimitSearch:
         return Point(knob, policy, answer, self.target.used(answer) - self.aim)
 
     def _drawn(self, tables: ValueTables, broken: Point, kept: Point) -> list[Point]:
-        """Use the limit up by drawing between a table that breaks it and one that keeps it."""
-        found: list[Point] = []
-        low, high = (0.0, math.exp(broken.used)), (1.0, math.exp(kept.used))
-        while not self._close(kept) and len(found) < DRAWS:
-            share = (low[1] - 1.0 + 0.5 * self._unused(kept)) / (low[1] - high[1])
-            share = low[0] + min(max(share, MARGIN / 10.0), 1.0) * (high[0] - low[0])
-            if not low[0] < share < high[0]:
+        """Use the limit up by drawing between a table that breaks it and one that keeps it.
+
+        The share is found by the Illinois rule: an end that stays twice counts half.
+        """
+        goal = 1.0 - 0.5 * self._unused(kept)
+        ends = [[0.0, math.exp(broken.used) - goal], [1.0, math.exp(kept.used) - goal]]
+        side, found = -1, list[Point]()
+        while not self._close(found[-1] if found else kept) and len(found) < DRAWS:
+            (low, over), (high, under) = ends
+            share = low + min(max(over / (over - under), MARGIN / 10.0), 1.0) * (high - low)
+            if not low < share < high:
                 break
-            policy = tables.between(broken.knob, kept.knob, share)
-            point = self._measured(kept.knob, policy)
+            point = self._measured(kept.knob, tables.between(broken.knob, kept.knob, share))
             found.append(point)
-            if point.used > 0.0:
-                low = share, math.exp(point.used)
-            else:
-                high = share, math.exp(point.used)
-                if self._close(point):
-                    break
+            before, side = side, 0 if math.exp(point.used) > goal else 1
+            ends[side] = [share, math.exp(point.used) - goal]
+            if side == before:
+                ends[1 - side][1] *= 0.5
         return found
 
 
