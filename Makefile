@@ -6,15 +6,19 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MARK := .venv/.installed-
 
-.PHONY: run test lint fuzz verify bench paper docs format clean
+.PHONY: run test coverage lint fuzz verify bench paper docs format clean
 
 run: $(MARK)run  ## the main job: tune an example cluster, and draw what less blocking costs
 	$(BIN)/moldable tune --workload examples/gpus.toml --max-blocking 0.1
 	$(BIN)/moldable tradeoff --workload examples/gpus.toml --costs 1,2,4,8,16,32
 
-test: $(MARK)test  ## everything that must hold, with coverage
+test: $(MARK)test  ## everything that must hold, and every documented example
+	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs
+
+coverage: $(MARK)test  ## the same, with the share of lines and branches that it runs
 	$(BIN)/python -m pytest -n auto --cov --cov-report=
-	$(BIN)/python -m pytest -p no:randomly README.md docs --cov --cov-append \
+	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs --cov --cov-append \
 		--cov-report=term-missing:skip-covered --cov-fail-under=95
 
 lint: $(MARK)lint

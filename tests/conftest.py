@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from moldable.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300.0
@@ -39,8 +43,36 @@ def real_curves() -> list[dict]:
     return json.loads(path.read_text())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def run():
+    """Run the command in this process, which saves importing everything anew each time.
+
+    What only a process of its own shows (signals, pipes, terminals, start-up) uses `run_process`.
+    """
+
+    def run_command(
+        *arguments: str, cwd: Path = ROOT, columns: int = 100
+    ) -> subprocess.CompletedProcess[str]:
+        out, err, code = io.StringIO(), io.StringIO(), 0
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setattr(sys, "argv", ["moldable", *arguments])
+            patch.setattr(os, "_exit", sys.exit)
+            patch.setenv("COLUMNS", str(columns))
+            patch.setenv("NO_COLOR", "1")
+            patch.chdir(cwd)
+            try:
+                main()
+            except SystemExit as ended:
+                code = ended.code or 0
+        return subprocess.CompletedProcess(
+            ["moldable", *arguments], code, out.getvalue(), err.getvalue()
+        )
+
+    return run_command
+
+
+@pytest.fixture(scope="session")
+def run_process():
     """Run the command as a user would, in a process of its own."""
 
     def run_command(

@@ -10,7 +10,8 @@ from fuzz.runner import Worker
 from fuzz.session import Session, numbers
 from fuzz.verdict import Outcome, failure
 
-INPUTS = 2000
+INPUTS = 500
+"""The first of those that `make verify` runs."""
 
 
 def test_no_input_ends_in_a_traceback_a_hang_or_too_much_memory(tmp_path):

@@ -16,6 +16,7 @@ from verification import (
     optimal_control,
     optimum_against_highs,
     paper_pareto_column,
+    random_inputs,
     simulation_against_erlang,
     value_costs,
     value_large,
@@ -36,6 +37,7 @@ EXPERIMENTS = (
     value_costs,
     value_limits,
     value_large,
+    random_inputs,
 )
 
 

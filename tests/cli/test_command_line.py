@@ -53,8 +53,8 @@ def test_help_spells_every_model_plainly(run):
         assert name in text
 
 
-def test_version(run):
-    assert run("--version").stdout.strip() == f"moldable {version('moldable')}"
+def test_version(run_process):
+    assert run_process("--version").stdout.strip() == f"moldable {version('moldable')}"
 
 
 def test_no_command_shows_the_help(run):

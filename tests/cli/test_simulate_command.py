@@ -155,14 +155,14 @@ def test_bad_input_is_explained_and_ends_with_2(run, arguments, message):
     assert result.stdout == ""
 
 
-def test_what_was_compiled_is_kept(run, tmp_path, monkeypatch):
+def test_what_was_compiled_is_kept(run_process, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    first = run("simulate", *PAPER, *QUICK, "--start", "3=10")
+    first = run_process("simulate", *PAPER, *QUICK, "--start", "3=10")
     assert first.returncode == 0
     assert "start given" in first.stdout
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
     assert kept
-    assert run("simulate", *PAPER, *QUICK).returncode == 0
+    assert run_process("simulate", *PAPER, *QUICK).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")} == kept
 
 
