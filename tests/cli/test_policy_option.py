@@ -16,7 +16,7 @@ from moldable import (
     Thresholds,
     value_policy,
 )
-from moldable.cli.policy import read_policy
+from moldable.cli.options import read_policy
 from moldable.errors import MoldableError
 
 SCENARIO = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moldable.cli import output
-from moldable.cli.system import (
+from moldable.cli.options import (
     JsonOption,
     LoadOption,
     RegimeOption,

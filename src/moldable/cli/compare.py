@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moldable.cli import output
-from moldable.cli.evaluate import MethodOption, PrecisionOption, SeedOption, ThreadsOption
-from moldable.cli.policy import read_policy
-from moldable.cli.simulate import end_if_interrupted
-from moldable.cli.system import (
-    ArrivalsOption,
+from moldable.cli.options import (
     JsonOption,
-    LoadOption,
-    RegimeOption,
-    ServersOption,
-    SizeOption,
-    SpeedUpOption,
-    WorkloadOption,
-    any_scenario,
+    MethodOption,
+    PrecisionOption,
+    SeedOption,
+    ThreadsOption,
+    read_policy,
+    takes_scenario,
 )
+from moldable.cli.simulate import end_if_interrupted
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,13 +24,10 @@ if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
 
 
+@takes_scenario()
 def compare(
     *,
-    speedup: SpeedUpOption = None,
-    load: LoadOption = None,
-    regime: RegimeOption = None,
-    servers: ServersOption = None,
-    workload: WorkloadOption = None,
+    scenario: Scenario,
     policies: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,8 +39,6 @@ def compare(
             show_default="greedy-p,greedy",
         ),
     ] = None,
-    size: SizeOption = None,
-    arrivals: ArrivalsOption = None,
     method: MethodOption = "auto",
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
@@ -64,7 +55,6 @@ def compare(
     from moldable.evaluation.compare import compare as run
 
     output.show_log()
-    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
     named = _read_policies(policies or ["greedy-p,greedy"], scenario)
     with output.progress_bar("replications") as progress:
         answer = run(

@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from moldable.cli import output
-from moldable.cli.policy import DEFAULT, PolicyOption, read_policy
-from moldable.cli.simulate import show
-from moldable.cli.system import (
-    ArrivalsOption,
+from moldable.cli.options import (
+    DEFAULT_POLICY,
     JsonOption,
-    LoadOption,
-    RegimeOption,
-    ServersOption,
-    SizeOption,
-    SpeedUpOption,
-    WorkloadOption,
-    any_scenario,
+    MethodOption,
+    PolicyOption,
+    PrecisionOption,
+    SeedOption,
+    ThreadsOption,
+    read_policy,
+    takes_scenario,
 )
+from moldable.cli.simulate import show
 
-MethodOption = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        metavar="METHOD",
-        help="auto (a formula, else the chain if it is small, else simulation), closed-form, "
-        "chain or simulate.",
-    ),
-]
-PrecisionOption = Annotated[
-    float,
-    typer.Option(
-        "--precision", metavar="P", help="Target relative half-width of simulated 95 % intervals."
-    ),
-]
-SeedOption = Annotated[int | None, typer.Option("--seed", metavar="S", help="Random seed.")]
-ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", metavar="N", help="Default: all cores.")
-]
+if TYPE_CHECKING:
+    from moldable.model.scenario import Scenario
 
 
+@takes_scenario()
 def evaluate(
     *,
-    speedup: SpeedUpOption = None,
-    load: LoadOption = None,
-    regime: RegimeOption = None,
-    servers: ServersOption = None,
-    workload: WorkloadOption = None,
-    policy: PolicyOption = DEFAULT,
-    size: SizeOption = None,
-    arrivals: ArrivalsOption = None,
+    scenario: Scenario,
+    policy: PolicyOption = DEFAULT_POLICY,
     method: MethodOption = "auto",
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
@@ -70,7 +45,6 @@ def evaluate(
     from moldable.evaluation.evaluate import evaluate as run
 
     output.show_log()
-    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
     chosen = read_policy(policy, scenario)
     with output.progress_bar("replications") as progress:
         answer = run(

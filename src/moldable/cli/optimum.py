@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moldable.cli import output
-from moldable.cli.system import (
+from moldable.cli.options import (
     JsonOption,
     LoadOption,
     RegimeOption,
     ServersOption,
     SpeedUpOption,
     WorkloadOption,
-    any_scenario,
     note_left_out,
     one_class,
+    read_scenario_options,
 )
 from moldable.errors import InfeasibleError, InputError
 
@@ -87,7 +87,7 @@ def _one_class(
 def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     from moldable.allocation.reservation import reserve
 
-    scenario = any_scenario(None, None, None, servers, path)
+    scenario = read_scenario_options(servers=servers, workload=path)
     for job_class in scenario.workload.classes:
         if job_class.speedup.baseline:
             output.note(f"class {job_class.name!r}: {job_class.speedup.baseline}")

@@ -8,17 +8,14 @@ import typer
 
 from moldable.cli import output
 from moldable.cli.dask_cluster import dask_executor
-from moldable.cli.policy import DEFAULT, PolicyOption, read_policy
-from moldable.cli.system import (
-    ArrivalsOption,
+from moldable.cli.options import (
+    DEFAULT_POLICY,
     JsonOption,
-    LoadOption,
-    RegimeOption,
-    ServersOption,
-    SizeOption,
-    SpeedUpOption,
-    WorkloadOption,
-    any_scenario,
+    PolicyOption,
+    SeedOption,
+    ThreadsOption,
+    read_policy,
+    takes_scenario,
 )
 from moldable.errors import InputError
 
@@ -31,16 +28,11 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
+@takes_scenario()
 def simulate(
     *,
-    speedup: SpeedUpOption = None,
-    load: LoadOption = None,
-    regime: RegimeOption = None,
-    servers: ServersOption = None,
-    workload: WorkloadOption = None,
-    policy: PolicyOption = DEFAULT,
-    size: SizeOption = None,
-    arrivals: ArrivalsOption = None,
+    scenario: Scenario,
+    policy: PolicyOption = DEFAULT_POLICY,
     jobs: Annotated[
         float | None,
         typer.Option("--jobs", metavar="N", help="Arrivals in each replication; 5e6 works."),
@@ -78,10 +70,8 @@ def simulate(
         float,
         typer.Option("--max-jobs", metavar="N", help="Stop after N arrivals in all."),
     ] = 2e9,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="S", help="Random seed.")] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Default: all cores.")
-    ] = None,
+    seed: SeedOption = None,
+    threads: ThreadsOption = None,
     dask: Annotated[
         str | None,
         typer.Option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, tcp://host:8786."),
@@ -100,7 +90,6 @@ def simulate(
     from moldable.simulation.simulate import simulate as run
 
     output.show_log()
-    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
     chosen = _kept_widths(policy, scenario)
     with dask_executor(dask) as executor, output.progress_bar("replications") as progress:
         answer = run(

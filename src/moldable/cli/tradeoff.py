@@ -10,31 +10,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moldable.cli import output
-from moldable.cli.evaluate import PrecisionOption, SeedOption, ThreadsOption
-from moldable.cli.system import (
+from moldable.cli.options import (
     JsonOption,
-    LoadOption,
-    RegimeOption,
-    ServersOption,
-    SizeOption,
-    SpeedUpOption,
-    WorkloadOption,
-    any_scenario,
+    PrecisionOption,
+    SeedOption,
+    ThreadsOption,
+    takes_scenario,
 )
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
+    from moldable.model.scenario import Scenario
     from moldable.text_files import FolderLock
     from moldable.tuning.tradeoff import ValueTradeoff
 
 
+@takes_scenario("arrivals")
 def tradeoff(
     *,
-    speedup: SpeedUpOption = None,
-    load: LoadOption = None,
-    regime: RegimeOption = None,
-    servers: ServersOption = None,
-    workload: WorkloadOption = None,
+    scenario: Scenario,
     costs: Annotated[
         str,
         typer.Option("--costs", metavar="C1,C2", help="Costs of a blocked job, in mean sizes."),
@@ -47,7 +41,6 @@ def tradeoff(
             help="Write tradeoff.json there, and with matplotlib .svg and .png.",
         ),
     ] = None,
-    size: SizeOption = None,
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
@@ -63,7 +56,6 @@ def tradeoff(
     from moldable.tuning.tradeoff import value_tradeoff
 
     output.show_log()
-    scenario = any_scenario(speedup, load, regime, servers, workload, size=size)
     asked = _costs(costs)
     with ExitStack() as held:
         if out is not None:

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moldable.cli import output
-from moldable.cli.evaluate import PrecisionOption, SeedOption, ThreadsOption
-from moldable.cli.system import (
-    ArrivalsOption,
+from moldable.cli.options import (
     JsonOption,
-    LoadOption,
-    RegimeOption,
-    ServersOption,
-    SizeOption,
-    SpeedUpOption,
-    WorkloadOption,
-    any_scenario,
+    PrecisionOption,
+    SeedOption,
+    ThreadsOption,
+    takes_scenario,
 )
 from moldable.errors import InputError
 
@@ -29,13 +24,10 @@ if TYPE_CHECKING:
 TARGETS = ("--max-blocking", "--blocking-cost", "--max-time")
 
 
+@takes_scenario()
 def tune(
     *,
-    speedup: SpeedUpOption = None,
-    load: LoadOption = None,
-    regime: RegimeOption = None,
-    servers: ServersOption = None,
-    workload: WorkloadOption = None,
+    scenario: Scenario,
     max_blocking: Annotated[
         float | None,
         typer.Option("--max-blocking", metavar="P", help="Least time with at most this blocking."),
@@ -60,8 +52,6 @@ def tune(
             "states instead of 50,000, if sizes are exponential.",
         ),
     ] = False,
-    size: SizeOption = None,
-    arrivals: ArrivalsOption = None,
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
@@ -83,7 +73,6 @@ def tune(
 
     _refuse_none_or_several(max_blocking, blocking_cost, max_time)
     output.show_log()
-    scenario = any_scenario(speedup, load, regime, servers, workload, size=size, arrivals=arrivals)
     with output.status_line() as progress:
         answer = run(
             scenario,

@@ -1,20 +1,26 @@
-"""Which system does a command line describe? The options that every command spells alike."""
+"""Options that several commands share, declared once, and the scenario that they describe."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from moldable.errors import InputError
+from moldable.errors import InputError, MoldableError
+from moldable.policies.registry import build_policy, policy_help
 
 if TYPE_CHECKING:
     from moldable.model.arrivals import Arrivals
     from moldable.model.regime import Regime
     from moldable.model.scenario import Scenario
     from moldable.model.speedup import SpeedUp
+    from moldable.policies.equi import Equi
+    from moldable.policies.policy_table import Policy
 
 SpeedUpOption = Annotated[
     str | None,
@@ -59,7 +65,7 @@ SizeOption = Annotated[
     typer.Option(
         "--size",
         metavar="LAW",
-        help="Law of sizes: exponential, deterministic, mixed-erlang[:P1,P2], pareto[:SHAPE], "
+        help="Size distribution: exponential, deterministic, mixed-erlang[:P1,P2], pareto[:SHAPE], "
         "lognormal:CV, weibull:SHAPE, hyperexponential:CV, or a CSV file of sizes, whose "
         "mean is then the mean size.",
     ),
@@ -79,6 +85,73 @@ ArrivalsOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object in full double precision.")
 ]
+
+
+PolicyOption = Annotated[
+    str,
+    typer.Option("--policy", metavar="POLICY", help=f"{policy_help()}, or a JSON file."),
+]
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="METHOD",
+        help="auto (a formula, else the Markov chain if it is small, else simulation), "
+        "closed-form, chain or simulate.",
+    ),
+]
+PrecisionOption = Annotated[
+    float,
+    typer.Option(
+        "--precision",
+        metavar="P",
+        help="Target relative half-width of simulated 95 % confidence intervals.",
+    ),
+]
+SeedOption = Annotated[int | None, typer.Option("--seed", metavar="S", help="Random seed.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", metavar="N", help="Threads (default: all cores).")
+]
+DEFAULT_POLICY = "greedy-p"
+SCENARIO_OPTIONS: dict[str, Any] = {
+    "speedup": SpeedUpOption,
+    "load": LoadOption,
+    "regime": RegimeOption,
+    "servers": ServersOption,
+    "workload": WorkloadOption,
+    "size": SizeOption,
+    "arrivals": ArrivalsOption,
+}
+
+
+def takes_scenario(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that describe a scenario; it receives the scenario itself.
+
+    Args:
+        left_out: names of scenario options that the command does not have.
+    """
+    shared = {name: kind for name, kind in SCENARIO_OPTIONS.items() if name not in left_out}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def wrapped(**options: Any) -> None:
+            described = {name: options.pop(name) for name in shared}
+            command(scenario=read_scenario_options(**described), **options)
+
+        # Scenario is not imported here: that would make every --help wait for numpy.
+        hints = get_type_hints(command, localns={"Scenario": object}, include_extras=True)
+        given = inspect.signature(command).parameters.values()
+        own = [p.replace(annotation=hints[p.name]) for p in given if p.name != "scenario"]
+        only = inspect.Parameter.KEYWORD_ONLY
+        first = [
+            inspect.Parameter(name, only, default=None, annotation=kind)
+            for name, kind in shared.items()
+        ]
+        wrapped.__annotations__ = {p.name: p.annotation for p in (*first, *own)}
+        wrapped.__signature__ = inspect.Signature([*first, *own])  # type: ignore[attr-defined]
+        return wrapped
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +184,22 @@ def one_class(
     return OneClass(curve, parsed.load(servers), servers, parsed)
 
 
-def any_scenario(
-    speedup: str | None,
-    load: float | None,
-    regime: str | None,
-    servers: int | None,
-    path: Path | None,
+def read_scenario_options(
     *,
+    speedup: str | None = None,
+    load: float | None = None,
+    regime: str | None = None,
+    servers: int | None = None,
+    workload: Path | None = None,
     size: str | None = None,
     arrivals: str | None = None,
 ) -> Scenario:
-    """Read the options of a scenario with one class or several."""
+    """Build the scenario that the options describe, with one class or several."""
     from moldable.files.arrivals import parse_arrivals
     from moldable.files.scenario_file import read_scenario
     from moldable.model.scenario import Scenario
 
-    if path is None:
+    if workload is None:
         system = one_class(speedup, load, regime, servers)
         if system.servers is None:
             raise InputError("how large is the cluster? give --servers N")
@@ -135,9 +208,9 @@ def any_scenario(
         raise InputError("--workload brings its own curves and rates; leave the other options out")
     else:
         _refuse_no_servers(servers)
-        scenario = read_scenario(path, servers)
+        scenario = read_scenario(workload, servers)
     if size is not None:
-        scenario = _with_size(scenario, size, own_mean=path is None)
+        scenario = _with_size(scenario, size, own_mean=workload is None)
     if arrivals is not None:
         scenario = replace(scenario, arrivals=parse_arrivals(arrivals))
     _note_own_rate(scenario.arrivals)
@@ -193,3 +266,19 @@ def note_left_out(speedup: SpeedUp, servers: int | None) -> None:
 
     if servers is not None and speedup.widths[-1] > servers:
         note(f"widths above {servers} are left out: they do not fit on {count(servers)}")
+
+
+def read_policy(text: str, scenario: Scenario) -> Policy | Equi | None:
+    """Build a policy from its spelling or its JSON file; None is the default, greedy(p*)."""
+    if not text.strip().lower().endswith(".json"):
+        return build_policy(text, scenario)
+    from moldable.files.policy_file import read_policy_file
+    from moldable.system.loss_system import build_system
+
+    path = Path(text.strip())
+    policy = read_policy_file(path)
+    try:
+        build_system(scenario, policy)  # checks that the policy suits the scenario
+    except MoldableError as error:
+        raise InputError(f"{path}: {error}") from None
+    return policy
