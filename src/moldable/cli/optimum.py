@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -19,11 +19,14 @@ from moldable.cli.options import (
     one_class,
     read_scenario_options,
 )
-from moldable.errors import InfeasibleError, InputError
+from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.allocation.reservation import Reservation
     from moldable.model.scenario import Scenario
+    from moldable.system.performance import Performance
+
+SHORT: Final = 30_000_000
+"""Most arrivals of the simulation behind a prediction: about a second."""
 
 
 def optimum(
@@ -39,7 +42,10 @@ def optimum(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """How many servers should jobs get? The least mean execution time at vanishing blocking.
+    """Compute the widths with the least mean execution time on a large cluster.
+
+    The answer is the optimum of the paper's linear program. With --servers it also predicts
+    blocking and execution time on that many servers, where jobs that find no idle server are lost.
 
     \b
     Examples:
@@ -76,46 +82,64 @@ def _one_class(
         from moldable.reporting.frontier_plot import save_frontier_plot
 
         save_frontier_plot(solution, plot)
-    if json:
-        output.print_json(solution.to_dict())
-        return
-    from moldable.reporting.optimum_text import show_optimum
+    predicted = None
+    if system.servers is not None:
+        from moldable.model.scenario import Scenario
 
-    show_optimum(output.console(), solution, system.regime)
+        predicted = _predicted(Scenario.single(system.speedup, system.load, system.servers))
+    if json:
+        output.print_json(solution.to_dict() | _at_servers(predicted))
+        return
+    from moldable.reporting.optimum_text import show_optimum, show_prediction
+
+    console = output.console()
+    show_optimum(console, solution, system.regime)
+    show_prediction(console, predicted, system.servers)
 
 
 def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     from moldable.allocation.reservation import reserve
+    from moldable.allocation.whole_servers import reserve_whole
 
     scenario = read_scenario_options(servers=servers, workload=path)
     for job_class in scenario.workload.classes:
         if job_class.speedup.baseline:
             output.note(f"class {job_class.name!r}: {job_class.speedup.baseline}")
     fluid = reserve(scenario)
-    whole = _whole(scenario)
-    for part in whole.classes if whole else ():
-        if not part.holds_its_widths:
-            output.note(
-                f"class {part.name!r}: its {part.servers} whole servers cannot hold width "
-                f"{part.support[-1]}; such jobs would get what is idle: share one pool, or reserve "
-                f"at least {part.support[-1]}"
-            )
+    pooled = scenario.workload.sharing == "pool"
+    whole = None if pooled else reserve_whole(scenario)
+    predicted = _predicted(scenario)
     if json:
-        output.print_json(fluid.to_dict() | {"rounded": whole and whole.to_dict()})
+        rounded = {"rounded": whole and whole.to_dict()}
+        output.print_json(fluid.to_dict() | rounded | _at_servers(predicted))
         return
-    from moldable.reporting.reservation_text import show_reservation
+    from moldable.reporting.optimum_text import show_prediction
+    from moldable.reporting.reservation_text import show_pool, show_reservation
 
-    show_reservation(output.console(), fluid, whole)
+    console = output.console()
+    if whole is None:
+        show_pool(console, fluid)
+    else:
+        show_reservation(console, fluid, whole)
+    show_prediction(console, predicted, scenario.servers)
 
 
-def _whole(scenario: Scenario) -> Reservation | None:
-    """Divide into whole servers; a pool does not need that, so there it may fail."""
-    from moldable.allocation.whole_servers import reserve_whole
+def _predicted(scenario: Scenario) -> Performance:
+    """Return how greedy(p*) performs on these servers, exactly or from a short simulation."""
+    from moldable.evaluation.evaluate import solve_exactly
+    from moldable.simulation.simulate import RunOptions, simulate_system
+    from moldable.system.loss_system import build_system
+    from moldable.system.performance import Performance
 
-    try:
-        return reserve_whole(scenario)
-    except InfeasibleError as error:
-        if scenario.workload.sharing == "reserved":
-            raise
-        output.note(f"no division into whole servers: {error}")
-        return None
+    output.show_log()
+    system = build_system(scenario, None)
+    exact = solve_exactly(system, "auto")
+    if isinstance(exact, Performance):
+        return exact
+    options = RunOptions(jobs=200_000, precision=0.01, max_jobs=SHORT, seed=1)
+    return exact.warn(simulate_system(system, options, exact.reason))
+
+
+def _at_servers(predicted: Performance | None) -> dict[str, Any]:
+    """Return the prediction for the given number of servers under a JSON key of its own."""
+    return {"at_servers": predicted and predicted.to_dict()}

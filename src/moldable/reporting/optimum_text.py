@@ -1,4 +1,4 @@
-"""How is the optimum of one class told to a person?"""
+"""The optimum of one class as text."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from moldable.allocation.optimum import Optimum
 from moldable.errors import shortened
 from moldable.model.regime import Regime
 from moldable.reporting.words import advice, count, percent
+from moldable.system.performance import Performance
 
 SHOW_ALL: Final = 16
 AROUND: Final = 3
 
 
 def show_optimum(console: Console, solution: Optimum, regime: Regime | None) -> None:
-    """Print the table of widths, then what to do in a sentence, then what else is worth knowing."""
+    """Print the table of widths, the recommendation and remarks."""
     named = f", {regime.name} regime" if regime else ""
     on = f" on {count(solution.servers)}" if solution.servers else ""
     console.print(_table(solution, f"Optimal widths at load {solution.load:.6g}{on}{named}"))
     faster = 1.0 / solution.mean_execution_time
     console.print(
         f"{advice(solution.mix).capitalize()}: the mean execution time is "
-        f"{solution.mean_execution_time:.6g} mean sizes ({faster:.4g} times faster than one server "
-        f"each), with {percent(solution.busy_fraction)} of the servers busy."
+        f"{solution.mean_execution_time:.6g} mean sizes (1 is the mean time on one server), "
+        f"{faster:.4g} times faster than one server each, with "
+        f"{percent(solution.busy_fraction)} of the servers busy."
     )
     for line in _remarks(solution):
         console.print(line)
@@ -51,7 +53,7 @@ def _table(solution: Optimum, title: str) -> Table:
             f"{solution.frontier.speedup.speedups[k]:.6g}",
             percent(share) if share else "-",
             f"{solution.scaled_jobs[k]:.6g}" if share else "-",
-            *(["never needed"] if width in dominated else []),
+            *(["off the frontier"] if width in dominated else []),
             style="bold" if share else None,
         )
     if previous < len(solution.widths) - 1:
@@ -67,19 +69,37 @@ def _shown(solution: Optimum) -> list[int]:
     return list(range(max(0, used[0] - AROUND), min(len(solution.widths), used[-1] + AROUND + 1)))
 
 
-def _proof(violation: float) -> str:
-    """Say how well the certificate holds, in powers of ten above the noise of rounding."""
+def show_prediction(console: Console, answer: Performance | None, servers: int | None) -> None:
+    """Print how greedy(p*) performs on a number of servers; None: no number is known."""
+    if answer is None or servers is None:
+        console.print(
+            "These shares are optimal for large clusters; add --servers N to predict blocking and "
+            "execution time on yours."
+        )
+        return
+    found = "exact" if answer.method != "simulate" else "simulated, 95 % confidence intervals"
+    console.print(
+        f"On {count(servers)}, greedy(p*), which draws these widths and grants what is idle of "
+        f"them, has blocking probability {answer.blocking} and mean execution time "
+        f"{answer.mean_execution_time} ({found}). For fewer refusals use `moldable tune`."
+    )
+
+
+def _optimality(violation: float) -> str:
+    """Return how well the optimality conditions hold, as a power of ten."""
     power = math.ceil(math.log10(max(violation, 1e-15)))
-    return f"every optimality condition holds within 1e{power}"
+    return f"The linear program is solved: its optimality conditions hold within 1e{power}."
 
 
 def _remarks(solution: Optimum) -> list[str]:
     remarks = []
     if solution.shadow_price:
-        remarks.append(f"Shadow price: {solution.shadow_price:.6g} of time per server-time.")
+        remarks.append(
+            f"Shadow price: {solution.shadow_price:.6g} mean sizes saved per unit of server-time."
+        )
     else:
         remarks.append(
-            "Capacity is slack: at these widths more servers would not make jobs faster."
+            "Servers are left over: more of them would not make jobs faster at these widths."
         )
     if solution.time_saved_by_one_server:
         remarks.append(
@@ -88,10 +108,16 @@ def _remarks(solution: Optimum) -> list[str]:
     if solution.why_not_unique:
         remarks.append(f"Other shares are as good: {solution.why_not_unique}.")
     if solution.dominated_widths.size:
-        remarks.append(f"Never needed: widths {shortened(solution.dominated_widths)}.")
+        remarks.append(
+            f"Off the frontier, not needed on large clusters: widths "
+            f"{shortened(solution.dominated_widths)}."
+        )
     broken = sorted({violation.assumption for violation in solution.frontier.speedup.violations()})
     if broken:
         words = shortened(word.replace("_", " ") for word in broken)
-        remarks.append(f"The curve leaves the paper's assumptions (not {words}); no harm here.")
-    remarks.append(f"Proof: {_proof(solution.certificate.max_violation)}.")
+        remarks.append(
+            f"The curve is outside the paper's assumptions (not {words}); the answer is still "
+            f"exact."
+        )
+    remarks.append(_optimality(solution.certificate.max_violation))
     return remarks

@@ -1,4 +1,4 @@
-"""How is the division of a cluster told to a person?"""
+"""The optimal shares of several classes as text."""
 
 from __future__ import annotations
 
@@ -10,24 +10,39 @@ from moldable.errors import shortened
 from moldable.reporting.words import advice, count, percent
 
 
-def show_reservation(console: Console, fluid: Reservation, whole: Reservation | None) -> None:
-    """Print the division into fractions and into whole servers, then what to do in sentences."""
-    console.print(_table(fluid, f"Best division of {count(fluid.servers)} into fractions"))
-    if whole is not None:
-        _show_whole(console, whole)
+def show_pool(console: Console, fluid: Reservation) -> None:
+    """Print the widths of classes that share one pool."""
+    title = f"Optimal widths on {count(fluid.servers)} that all classes share"
+    console.print(_table(fluid, title, "servers used"))
+    for part in fluid.classes:
+        console.print(f"{part.name}: {advice(part.mix)}.")
     console.print(_closing(fluid))
 
 
-def _show_whole(console: Console, whole: Reservation) -> None:
+def show_reservation(console: Console, fluid: Reservation, whole: Reservation) -> None:
+    """Print the division into fractions and into whole servers, then recommendations."""
+    console.print(_table(fluid, f"Best division of {count(fluid.servers)} into fractions"))
     console.print(_table(whole, f"Best division of {count(whole.servers)} into whole servers"))
     for part in whole.classes:
-        console.print(f"{part.name}: reserve {count(int(part.servers))}, {advice(part.mix)}.")
+        console.print(_recommendation(part))
+    console.print(_closing(fluid))
 
 
-def _table(division: Reservation, title: str) -> Table:
+def _recommendation(part: ClassAllocation) -> str:
+    servers = count(int(part.servers))
+    if part.holds_its_widths:
+        return f"{part.name}: reserve {servers}, {advice(part.mix)}."
+    return (
+        f"{part.name}: {servers} of its own would not hold a job of width {part.support[-1]}, so "
+        f"no reservation is recommended; let it share a pool, or reserve at least "
+        f"{part.support[-1]} servers."
+    )
+
+
+def _table(division: Reservation, title: str, servers: str = "servers") -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column("class")
-    for heading in ("servers", "share", "widths", "mean time"):
+    for heading in (servers, "share", "widths", "mean time"):
         table.add_column(heading, justify="right")
     for part in division.classes:
         table.add_row(
@@ -53,7 +68,7 @@ def _mix(part: ClassAllocation) -> str:
 
 def _closing(fluid: Reservation) -> str:
     if fluid.shadow_price == 0.0:
-        return "Capacity is slack: at these widths more servers would not make jobs faster."
+        return "Servers are left over: more of them would not make jobs faster at these widths."
     return (
         f"Shadow price {fluid.shadow_price:.6g}: one more server saves "
         f"{fluid.time_saved_by_one_server:.4g} of (weighted) time a job."
