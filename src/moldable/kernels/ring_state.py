@@ -1,4 +1,4 @@
-"""Which jobs hang in the ring of time buckets? They are put there and looked at from outside."""
+"""Insert jobs into the ring of time buckets of `bucket_ring`, and count the jobs in it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def hang(granted, durations, widths, heads, following, departure, kind, free, cursors):
-    """Let jobs of one kind run from time 0 on; the arrays are those of `bucket_ring`.
+def insert(granted, durations, widths, heads, following, departure, kind, free, cursors):
+    """Start jobs of one kind at time 0 and return the servers that they hold.
 
-    Returns the servers they hold.
+    The arrays are those of `bucket_ring`.
     """
     mask, unused = heads.size - 1, cursors[-1]
     for i in range(durations.size):
@@ -27,20 +27,20 @@ def hang(granted, durations, widths, heads, following, departure, kind, free, cu
 
 @njit(nogil=True, cache=True)
 def survey(now, since, heads, following, departure, duration, kind, held, left, young, young_time):
-    """Look at every job that hangs in the ring.
+    """Count every job in the ring, by kind; the first arrays are those of `bucket_ring`.
 
     Args:
-        now: jobs that departed until now are only counted as held: nobody has looked them up.
+        now: jobs that departed before are still in the ring if nothing has processed them.
         since: jobs that arrived after this time are young.
-        heads: the first array of `bucket_ring` that describes the jobs; the next four follow it.
-        following: see there.
-        departure: see there.
-        duration: see there.
-        kind: see there.
-        held: jobs of each kind hanging in the ring, counted on.
-        left: time that those in the system still need, summed on.
-        young: young jobs in the system, counted on, if durations are kept.
-        young_time: their whole run time, summed on.
+        heads: see `bucket_ring`.
+        following: see `bucket_ring`.
+        departure: see `bucket_ring`.
+        duration: see `bucket_ring`.
+        kind: see `bucket_ring`.
+        held: incremented: jobs in the ring.
+        left: incremented: remaining time of the jobs in the system.
+        young: incremented: young jobs in the system, if durations are kept.
+        young_time: incremented: their execution time.
     """
     for slot in range(heads.size):
         job = heads[slot]
