@@ -108,7 +108,7 @@ def test_jobs_are_the_same_however_they_are_asked_for(arrivals, laws):
     whole = taken(source_of(*case), [total])
     assert taken(source_of(*case), [1, 99, BLOCK, total - BLOCK - 100]) == whole
     source = source_of(*case)
-    early = [[column.copy() for column in block] for block in source.take_until(300.0)]
+    early = [[column.copy() for column in block] for block in source.take(end=300.0)]
     assert 0 < source.arrived.sum() < total
     rest = [
         [column.copy() for column in block]

@@ -106,17 +106,14 @@ class ArrivalSource:
         self.seconds += time.thread_time() - started
         return self.left() > 0
 
-    def take(self, count: int) -> Iterator[Block]:
-        """Yield the next arrivals, fewer if a list ends."""
-        while count > 0 and self.more():
-            stop = min(self.position + count, self.block.times.size)
-            count -= stop - self.position
-            yield self._take_until(stop)
-
-    def take_until(self, end: float, least: float = 0.0, most: float = math.inf) -> Iterator[Block]:
-        """Yield the arrivals up to a time, but at least and at most the given numbers."""
-        while end > 0.0 and self.more():
-            before, size = self.drawn - self.block.times.size, self.block.times.size
+    def take(
+        self, most: float = math.inf, end: float = math.inf, least: float = 0.0
+    ) -> Iterator[Block]:
+        """Yield the next arrivals up to a time, but at least and at most the given numbers."""
+        taken = self.drawn - self.left()
+        while self.drawn - self.left() < taken + most and self.more():
+            size = self.block.times.size
+            before = self.drawn - size - taken
             stop = int(np.searchsorted(self.block.times, end, side="right"))
             stop = int(min(max(stop, least - before), most - before, size))
             if stop > self.position:

@@ -224,10 +224,12 @@ class _Replication:
     def _warmup(self) -> Iterator[Block]:
         """Yield the arrivals that are not counted."""
         plan, end = self.plan, self.plan.warmup * self.model.buckets_per_time
+        if end == 0.0:
+            return iter(())
         if isinstance(plan.system.arrivals, ArrivalTimes):
-            return self.source.take_until(end)
+            return self.source.take(end=end)
         expected = plan.warmup * plan.system.workload.arrival_rate
-        return self.source.take_until(end, FEWEST * expected, MOST * expected + BLOCK)
+        return self.source.take(MOST * expected + BLOCK, end, FEWEST * expected)
 
     def _let_arrive(self, blocks: Iterator[Block], batch: int, drawn: int = 0) -> None:
         """Let blocks of jobs arrive, then a number of jobs that the kernel draws."""
