@@ -163,12 +163,8 @@ def bucket_ring(
 def draw_phases(rng, sizes, begin, stay, jumps):
     """Fill `sizes` from a phase-type distribution.
 
-    Args:
-        rng: a numpy generator.
-        sizes: to fill.
-        begin: cumulative probabilities of the first phase.
-        stay: mean time in each phase.
-        jumps: cumulative probabilities of the next phase (columns); above the last: completed.
+    `begin` are the cumulative probabilities of the first phase, `stay` the mean time in each phase,
+    and `jumps` the cumulative probabilities of the next phase (columns); above the last: completed.
     """
     count = stay.size
     for i in range(sizes.size):
@@ -188,10 +184,8 @@ def draw_phases(rng, sizes, begin, stay, jumps):
 def look_up_grid(sizes, table):
     """Replace standard exponential numbers by quantiles.
 
-    Args:
-        sizes: the numbers, to overwrite.
-        table: how many bits of a number stand below that of its cell, the number of the first cell,
-            and the cubic of each cell, constant first.
+    The table holds how many bits of a number stand below that of its cell, the number of the first
+    cell, and the cubic of each cell, constant first.
     """
     shift, first = np.uint64(table[0]), np.int64(table[1])
     last, rest, unit = table.size // 4 - 1, (ONE << shift) - ONE, 0.5 ** table[0]
@@ -209,11 +203,9 @@ def look_up_grid(sizes, table):
 def look_up_pieces(sizes, table):
     """Replace standard exponential numbers by quantiles, whose logarithms are cubic in pieces.
 
-    Args:
-        sizes: the numbers, to overwrite.
-        table: how many bits of a number stand below that of its cell, the number of the first cell,
-            the number of cells, the piece in which each begins and the last one ends; then for each
-            piece its beginning, one over its length, and its cubic, constant first.
+    The table holds how many bits of a number stand below that of its cell, the number of the first
+    cell, the number of cells, the piece in which each begins and the last one ends; then for each
+    piece its beginning, one over its length, and its cubic, constant first.
     """
     shift, first, last = np.uint64(table[0]), int(table[1]), int(table[2]) - 1
     begin, words = last + 5, sizes.view(np.uint64)
@@ -280,15 +272,8 @@ def draw_sizes(rng, sizes, code, location, scale, numbers):
 def draw_by_class(rng, sizes, labels, codes, locations, scales, starts, numbers):
     """Fill `sizes` from the distribution of each job's class.
 
-    Args:
-        rng: a numpy generator.
-        sizes: to fill.
-        labels: classes of the jobs.
-        codes: of the distribution of each class.
-        locations: of each class, see `draw_sizes`.
-        scales: of each class.
-        starts: where the numbers of each class begin, and where the last end.
-        numbers: of all classes, one after the other.
+    `codes`, `locations` and `scales` are those of `draw_sizes` for each class; `numbers` holds the
+    numbers of all classes, `starts` where each begins and the last ends.
     """
     # Drawn class by class, so that the distribution is not looked up for every job.
     places = np.zeros(codes.size + 1, np.int64)
@@ -310,15 +295,9 @@ def modulate(rng, times, clock, gaps, stays, jumps):
     """Turn standard exponential numbers into the arrival times of a Markov-modulated process.
 
     A number is the integral of the rate until the next arrival: what a stay in a level does not use
-    is left for the next level.
-
-    Args:
-        rng: a numpy generator.
-        times: the numbers, to overwrite.
-        clock: see `draw_times`.
-        gaps: mean time between arrivals in each level.
-        stays: mean time in each level.
-        jumps: cumulative probabilities of the next level (columns).
+    is left for the next level. `gaps` are the mean times between arrivals in each level, `stays`
+    the mean times in it, `jumps` cumulative probabilities of the next level (columns), and `clock`
+    is explained in `draw_times`.
     """
     now, level, left = clock[NOW], int(clock[LEVEL]), clock[LEFT]
     for i in range(times.size):
@@ -397,17 +376,10 @@ def draw_jobs(rng, sizes, labels, picks, classes, laws):
 
 @njit(nogil=True, cache=True)
 def draw_and_run(rng, jobs, arrived, arrivals, classes, laws, block, ring):
-    """Draw and run jobs, block after block.
+    """Draw and run a number of jobs, block after block, and add them to `arrived` by class.
 
-    Args:
-        rng: a numpy generator.
-        jobs: how many.
-        arrived: incremented: jobs of each class.
-        arrivals: the last arguments of `draw_times`.
-        classes: see `draw_jobs`.
-        laws: see `draw_jobs`.
-        block: memory for the first arguments of `bucket_ring`.
-        ring: its other arguments.
+    `arrivals`, `classes` and `laws` are the last arguments of `draw_times` and `draw_jobs`, `block`
+    is memory for the first arguments of `bucket_ring`, and `ring` its other arguments.
     """
     while jobs > 0:
         count = min(jobs, block[0].size)

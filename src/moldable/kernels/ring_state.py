@@ -27,20 +27,11 @@ def insert(granted, durations, widths, heads, following, departure, kind, free, 
 
 @njit(nogil=True, cache=True)
 def survey(now, since, heads, following, departure, duration, kind, held, left, young, young_time):
-    """Count every job in the ring, by kind; the first arrays are those of `bucket_ring`.
+    """Count the jobs in the ring by kind; the arrays up to `kind` are those of `bucket_ring`.
 
-    Args:
-        now: jobs that departed before are still in the ring if nothing has processed them.
-        since: jobs that arrived after this time are young.
-        heads: see `bucket_ring`.
-        following: see `bucket_ring`.
-        departure: see `bucket_ring`.
-        duration: see `bucket_ring`.
-        kind: see `bucket_ring`.
-        held: incremented: jobs in the ring.
-        left: incremented: remaining time of the jobs in the system.
-        young: incremented: young jobs in the system, if durations are kept.
-        young_time: incremented: their execution time.
+    Incremented are the jobs `held` in the ring, including departed ones that nothing has processed
+    yet, the remaining time `left` of those in the system at time `now`, and, if durations are kept,
+    the number `young` and the execution time `young_time` of those that arrived after `since`.
     """
     for slot in range(heads.size):
         job = heads[slot]

@@ -13,7 +13,7 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.errors import SimulationError
 from moldable.simulation.alias_table import alias_table, columns_needed
-from moldable.simulation.plan import Plan, Report, Tallies, joined
+from moldable.simulation.plan import Plan, Report, Tallies, joined, no_report, report_part
 from moldable.simulation.start import Start, initial_counts
 from moldable.system.count_model import ChainModel, chain_model
 from moldable.system.loss_system import System, by_pool
@@ -30,7 +30,7 @@ LANE_SETS: Final = (8, 16, 32)
 """Replications that run in lock step: 32 are fastest, 8 cost about twice as much each."""
 
 
-def run_chain(plan: Plan, replications: tuple[int, ...], report: Report | None = None) -> Tallies:
+def run_chain(plan: Plan, replications: tuple[int, ...], report: Report = no_report) -> Tallies:
     """Run replications; `report` is called with the share that is done."""
     window = plan.jobs / plan.system.workload.arrival_rate
     parts = by_pool(plan.system)
@@ -42,13 +42,8 @@ def run_chain(plan: Plan, replications: tuple[int, ...], report: Report | None =
     tallies.time[:] = window
     seconds = 0.0
     for j, alone in enumerate(parts):
-
-        def report_part(share: float, finished: int = j) -> None:
-            if report is not None:
-                report((finished + share) / len(parts))
-
         own = dataclasses.replace(plan, system=alone)
-        part = _run_pool(own, replications, window, j, report_part)
+        part = _run_pool(own, replications, window, j, report_part(report, j, len(parts)))
         kinds = plan.system.kind_class == j
         tallies.arrived[..., j] = part.arrived[..., 0]
         tallies.blocked[..., j] = part.blocked[..., 0]
@@ -60,7 +55,7 @@ def run_chain(plan: Plan, replications: tuple[int, ...], report: Report | None =
 
 
 def _run_pool(
-    plan: Plan, replications: tuple[int, ...], window: float, part: int, report: Report | None
+    plan: Plan, replications: tuple[int, ...], window: float, part: int, report: Report
 ) -> Tallies:
     model = chain_model(plan.system)
     if model is None:
@@ -76,7 +71,7 @@ class _Clock:
     """Divides a window into blocks of ticks, and blocks into slices between progress reports."""
 
     def __init__(
-        self, model: ChainModel, window: float, plan: Plan, groups: int, report: Report | None
+        self, model: ChainModel, window: float, plan: Plan, groups: int, report: Report
     ) -> None:
         total = window * model.total_rate
         self.ticks = max(1, min(TICKS, math.floor(total / FEWEST)))
@@ -93,8 +88,7 @@ class _Clock:
             size = min(most, blocks - begin)
             yield size
             self.past += size
-            if self.report is not None:
-                self.report(self.past / self.all)
+            self.report(self.past / self.all)
 
 
 def _run_lanes(

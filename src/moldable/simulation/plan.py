@@ -24,6 +24,15 @@ Report = Callable[[float], None]
 """Called with the share of a chunk that is done; may raise to stop it."""
 
 
+def no_report(share: float) -> None:
+    """Ignore the progress of a chunk."""
+
+
+def report_part(report: Report, part: int, parts: int) -> Report:
+    """Return a function that reports the progress of one of several equal parts."""
+    return lambda share: report((part + share) / parts)
+
+
 def child_seed(seed: int, *key: int) -> int:
     """Return the seed of one part of a run, which shares no random numbers with any other part.
 

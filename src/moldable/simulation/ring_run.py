@@ -15,7 +15,7 @@ from moldable.errors import SimulationError
 from moldable.model.arrivals import ArrivalTimes
 from moldable.simulation.alias_table import alias_table, columns_needed
 from moldable.simulation.arrival_source import BLOCK, ArrivalSource, Block
-from moldable.simulation.plan import Plan, Report, Tallies, joined
+from moldable.simulation.plan import Plan, Report, Tallies, joined, no_report, report_part
 from moldable.simulation.start import initial_counts
 from moldable.system.loss_system import System
 
@@ -110,18 +110,15 @@ def _time_scales(system: System) -> tuple[float, float]:
     return rate, max(running / float(rates.sum()), 1.0 / rate)
 
 
-def run_ring(plan: Plan, replications: tuple[int, ...], report: Report | None = None) -> Tallies:
+def run_ring(plan: Plan, replications: tuple[int, ...], report: Report = no_report) -> Tallies:
     """Run replications; `report` is called with the share that is done."""
-    model = ring_model(plan.system)
-    done: list[Tallies] = []
-    for replication in replications:
-
-        def report_part(share: float, finished: int = len(done)) -> None:
-            if report is not None:
-                report((finished + share) / len(replications))
-
-        done.append(_Replication(plan, model, replication, report_part).run())
-    return joined(done)
+    model, count = ring_model(plan.system), len(replications)
+    return joined(
+        [
+            _Replication(plan, model, replication, report_part(report, k, count)).run()
+            for k, replication in enumerate(replications)
+        ]
+    )
 
 
 class RingState(NamedTuple):
