@@ -9,11 +9,11 @@ import numba
 import pytest
 
 from kernels.control_case import SYSTEMS, ControlCase
-from moldable.kernels import descent, policy_chain, state_space, value_iteration
+from moldable.kernels import policy_chain, splitting, state_space, value_iteration
 
 COMPILED = SimpleNamespace(
-    descent=descent,
     policy_chain=policy_chain,
+    splitting=splitting,
     state_space=state_space,
     value_iteration=value_iteration,
 )

@@ -20,7 +20,7 @@ from moldable import (
     Weibull,
 )
 from moldable.kernels import bucket_ring as draws
-from moldable.simulation.drawn_arrivals import drawn_arrivals
+from moldable.simulation.arrival_source import time_sampler
 from naive import arrivals as naive
 
 LEVELS = MarkovModulated((1.0, 5.0), ((0, 0.5), (1.5, 0)))
@@ -53,8 +53,8 @@ class Script:
 def plain(monkeypatch):
     """Return the kernel without compilation, and without it in what it calls."""
     rng = np.random.Generator(np.random.SFC64(0))
-    draws.draw_times(rng, np.empty(1), *drawn_arrivals(LEVELS, 1.0, rng, 1.0))
-    for name in ("look_up", "draw_sizes", "modulate"):
+    draws.draw_times(rng, np.empty(1), *time_sampler(LEVELS, 1.0, rng, 1.0))
+    for name in ("look_up_grid", "draw_sizes", "modulate"):
         monkeypatch.setattr(draws, name, getattr(draws, name).py_func)
     return draws.draw_times.py_func
 
@@ -62,13 +62,13 @@ def plain(monkeypatch):
 def arrivals_of(process, rate, seed, count, scale=1.0):
     rng = np.random.Generator(np.random.SFC64(seed))
     times = np.empty(count)
-    draws.draw_times(rng, times, *drawn_arrivals(process, rate, rng, scale))
+    draws.draw_times(rng, times, *time_sampler(process, rate, rng, scale))
     return times
 
 
 def test_scripted_gaps_add_up_and_the_first_is_what_was_left(plain):
-    arrivals = drawn_arrivals(Renewal(Lognormal(1.0)), 0.5, np.random.default_rng(1), 4.0)
-    exponential = drawn_arrivals(Poisson(), 1.0, np.random.default_rng(1), 1.0)[2]
+    arrivals = time_sampler(Renewal(Lognormal(1.0)), 0.5, np.random.default_rng(1), 4.0)
+    exponential = time_sampler(Poisson(), 1.0, np.random.default_rng(1), 1.0)[2]
     arrivals = (arrivals[0], arrivals[1], exponential, arrivals[3])
     arrivals[0][draws.FIRST] = 0.25
     script, times = Script([9.0, 1.0, 0.5, 2.0]), np.empty(4)
@@ -84,7 +84,7 @@ def test_scripted_levels_give_the_times_of_the_naive_twin(process, block, plain)
     rng = np.random.default_rng(5)
     count, rate = 40, 3.0
     needs, stays, uniforms = rng.exponential(size=count), rng.exponential(size=200), rng.random(200)
-    arrivals = drawn_arrivals(process, rate, rng, 1.0)
+    arrivals = time_sampler(process, rate, rng, 1.0)
     clock = arrivals[0]
     first = int(clock[draws.LEVEL])
     clock[draws.LEFT] = stays[0] / process.leaving()[first].sum()
@@ -113,7 +113,7 @@ def test_compiled_and_plain_times_are_the_same_bit_for_bit(name, plain):
     found = []
     for function in (draws.draw_times, plain):
         rng = np.random.Generator(np.random.SFC64(3))
-        arrivals = drawn_arrivals(PROCESSES[name], 2.0, rng, 8.0)
+        arrivals = time_sampler(PROCESSES[name], 2.0, rng, 8.0)
         times = np.empty(5000)
         function(rng, times, *arrivals)
         found.append((times.tobytes(), arrivals[0].tobytes()))
@@ -140,7 +140,7 @@ def test_gaps_have_their_mean_variance_and_law_and_no_memory(gap):
 def test_gaps_too_steep_for_a_grid_follow_their_law():
     gap = FromScipy(weibull_min(0.02))
     # Taken apart before they are added up: beside a long gap a short one would vanish.
-    _, mean, law, _ = drawn_arrivals(Renewal(gap), 4.0, np.random.default_rng(1), 1.0)
+    _, mean, law, _ = time_sampler(Renewal(gap), 4.0, np.random.default_rng(1), 1.0)
     gaps = np.empty(100_000)
     draws.draw_sizes(np.random.Generator(np.random.SFC64(4)), gaps, *law)
     assert mean == 0.25

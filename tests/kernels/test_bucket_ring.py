@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from moldable import JobClass, Pareto, Scenario, SpeedUp, Workload
 from moldable.kernels.bucket_ring import bucket_ring
 from moldable.policies.greedy import Greedy, GreedyP
-from moldable.simulation.outcomes import alias_table
-from moldable.simulation.ring_run import _State, _with_blocked, ring_model
+from moldable.simulation.alias_table import alias_table
+from moldable.simulation.ring_run import RingState, _with_blocked, ring_model
 from moldable.system.loss_system import build_system
 from naive.loss_system import run
 from strategies import curves
@@ -26,7 +26,7 @@ def walk(system, jobs, seed, function=bucket_ring, spread=1.0):
     classes = len(system.workload.classes)
     labels = rng.integers(0, classes, jobs) if classes > 1 else np.zeros(0, np.int64)
     picks = rng.random(jobs) if model.draws else np.zeros(0)
-    state = _State.fresh(model, durations=True)
+    state = RingState.empty(model, durations=True)
     granted = np.zeros(model.widths.size, np.int64)
     booked, blocked = np.zeros(model.widths.size), np.zeros(classes, np.int64)
     function(times, sizes, labels, picks, *model.tables(), *state, granted, booked, blocked)

@@ -16,8 +16,8 @@ from moldable import (
 )
 from moldable.kernels import count_chain as kernel
 from moldable.policies.greedy import Greedy
+from moldable.simulation.alias_table import alias_table, columns_needed
 from moldable.simulation.chain_run import LANE_SETS, TICKS, kernel_arguments
-from moldable.simulation.outcomes import alias_table, columns_needed
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive.count_chain import Xoshiro, run
@@ -50,7 +50,7 @@ def lanes_after(system, blocks, function, lanes=8, seeds=None):
     buffer[kernel.IDLE] = system.servers
     sums = np.zeros(slots * lanes)
     with np.errstate(over="ignore"):
-        arguments = kernel_arguments([model], lanes, classes)
+        arguments = kernel_arguments(model, lanes, classes)
         function(words.ravel(), buffer.ravel(), *arguments, blocks, TICKS, sums)
     return model, buffer, seeds, sums
 

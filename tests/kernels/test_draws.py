@@ -27,9 +27,8 @@ from moldable import (
     Workload,
 )
 from moldable.kernels import bucket_ring as draws
-from moldable.simulation.drawn_arrivals import drawn_arrivals
-from moldable.simulation.drawn_laws import _walked, drawn_law, drawn_laws
-from moldable.simulation.feed import NO_LABELS, Feed
+from moldable.simulation.arrival_source import NO_LABELS, ArrivalSource, time_sampler
+from moldable.simulation.samplers import _in_phases, sampler, sampler_arrays
 from moldable.system.loss_system import build_system
 
 # Three phases with a loop back to the first: nothing simpler would do.
@@ -44,26 +43,41 @@ NO_CHOICE = (np.ones(1), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 HELPERS = (
-    "look_up",
-    "look_between",
+    "look_up_grid",
+    "look_up_pieces",
     "draw_phases",
     "draw_sizes",
     "draw_by_class",
     "modulate",
-    "draw_times",
-    "draw_jobs",
 )
 
 
+def arrays_of(laws):
+    return sampler_arrays([sampler(law) for law in laws])
+
+
+def block_drawer(draw_times, draw_jobs):
+    """Return a function that draws all columns of a block in the order of `draw_and_run`."""
+
+    def draw_block(rng, times, sizes, labels, picks, arrivals, classes, laws):
+        draw_times(rng, times, *arrivals)
+        draw_jobs(rng, sizes, labels, picks, classes, laws)
+
+    return draw_block
+
+
+DRAW_BLOCK = block_drawer(draws.draw_times, draws.draw_jobs)
+
+
 def poisson(gap, now=0.0):
-    arrivals = drawn_arrivals(Poisson(), 1.0, np.random.default_rng(0), gap)
+    arrivals = time_sampler(Poisson(), 1.0, np.random.default_rng(0), gap)
     arrivals[0][draws.NOW] = now
     return arrivals
 
 
 def draw(law, rng, count):
     sizes = np.empty(count)
-    draws.draw_sizes(rng, sizes, *drawn_law(law))
+    draws.draw_sizes(rng, sizes, *sampler(law))
     return sizes
 
 
@@ -87,12 +101,12 @@ class Script:
 def plain(monkeypatch):
     """Return the draws without compilation, and without it in what they call."""
     # What is compiled must be so before, or it would find the plain functions in its place.
-    rng, one = np.random.Generator(np.random.SFC64(0)), drawn_laws([Exponential()])
+    rng, one = np.random.Generator(np.random.SFC64(0)), arrays_of([Exponential()])
     memory = (np.empty(1), np.empty(1), NO_LABELS, np.empty(1))
-    draws.draw_block(rng, *memory, poisson(1.0), NO_CHOICE, one)
+    DRAW_BLOCK(rng, *memory, poisson(1.0), NO_CHOICE, one)
     for name in HELPERS:
         monkeypatch.setattr(draws, name, getattr(draws, name).py_func)
-    return draws.draw_block.py_func
+    return block_drawer(draws.draw_times.py_func, draws.draw_jobs.py_func)
 
 
 def test_scripted_draws_land_in_their_places(plain):
@@ -128,10 +142,10 @@ def test_scripted_draws_land_in_their_places(plain):
 )
 def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law, plain):
     drawn = []
-    for function in (draws.draw_block, plain):
+    for function in (DRAW_BLOCK, plain):
         rng = np.random.Generator(np.random.SFC64(3))
         times, sizes, picks = np.empty(20_000), np.empty(20_000), np.empty(10)
-        function(rng, times, sizes, NO_LABELS, picks, poisson(0.5), NO_CHOICE, drawn_laws([law]))
+        function(rng, times, sizes, NO_LABELS, picks, poisson(0.5), NO_CHOICE, arrays_of([law]))
         drawn.append((times, sizes, picks))
     for one, other in zip(*drawn, strict=True):
         assert one.tobytes() == other.tobytes()
@@ -147,20 +161,20 @@ def test_compiled_and_plain_draws_are_the_same_and_follow_the_law(law, plain):
 @pytest.mark.parametrize("law", [WALK, STIFF], ids=str)
 def test_walked_phases_follow_their_law(law):
     sizes = np.empty(40_000)
-    draws.draw_sizes(np.random.default_rng(8), sizes, *_walked(law.phases))
+    draws.draw_sizes(np.random.default_rng(8), sizes, *_in_phases(law.phases))
     assert kstest(sizes, law.cdf).pvalue > 1e-4
     assert kstest(sizes * 1.05, law.cdf).pvalue < 1e-4
 
 
 def test_phases_are_walked_through_only_where_that_is_quick():
-    assert drawn_law(WALK).law == draws.QUANTILES
-    assert drawn_law(STIFF).law == draws.PHASES
-    assert drawn_law(STIFF_AND_LONG).law == draws.PIECES
+    assert sampler(WALK).code == draws.GRID
+    assert sampler(STIFF).code == draws.PHASES
+    assert sampler(STIFF_AND_LONG).code == draws.PIECES
 
 
 @pytest.mark.parametrize("law", [FromScipy(triang(0.3)), FromScipy(beta(0.5, 0.5))], ids=str)
 def test_kinked_and_steeply_ending_laws_are_looked_up_too(law):
-    assert drawn_law(law).law == draws.QUANTILES
+    assert sampler(law).code == draws.GRID
     sizes = draw(law, np.random.default_rng(8), 100_000)
     assert kstest(sizes, law.cdf).pvalue > 1e-4
     assert kstest(sizes * 1.02, law.cdf).pvalue < 1e-4
@@ -173,7 +187,7 @@ def test_scripted_labels_get_sizes_of_their_class(plain):
     laws = [Deterministic(), Exponential(), Empirical([1.0, 3.0])]
     uniforms = [0.1, 0.2, 0.6, 0.9, 0.7]
     script = Script([0.5] * 5 + [7.0, 8.0], [], [*uniforms, 0.2, 0.7])
-    plain(script, times, sizes, labels, picks, poisson(2.0), choice, drawn_laws(laws))
+    plain(script, times, sizes, labels, picks, poisson(2.0), choice, arrays_of(laws))
     assert times.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert labels.tolist() == [0, 2, 1, 2, 1]
     assert sizes.tolist() == [1.0, 0.5, 7.0, 1.5, 8.0]
@@ -187,7 +201,7 @@ def test_classes_arrive_in_their_shares_with_their_own_sizes():
     )
     system = build_system(Scenario(Workload(classes), 10), None)
     rng = np.random.Generator(np.random.SFC64(3))
-    block = next(Feed(system, rng, scale=1.0, draws=True).next(8192))
+    block = next(ArrivalSource(system, rng, scale=1.0, draws=True).take(8192))
     for j, law in enumerate(laws):
         own = block.sizes[block.labels == j]
         share = classes[j].arrival_rate / 8.0

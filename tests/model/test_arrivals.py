@@ -8,7 +8,7 @@ import pytest
 from moldable import ArrivalTimes, MarkovModulated, Pareto, Renewal
 from moldable.errors import SimulationError, WorkloadError
 from moldable.model import arrivals
-from moldable.simulation.drawn_arrivals import drawn_arrivals
+from moldable.simulation.arrival_source import time_sampler
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_changes_of_level_before_an_arrival_are_counted_and_bounded():
     assert levels.changes(1.0) == pytest.approx((1 + back) / (1 - back))
     fast = MarkovModulated((0, 1), ((0, 1e9), (1e9, 0)))
     with pytest.raises(SimulationError, match=r"changes up to 1e\+09 times between two arrivals"):
-        drawn_arrivals(fast, 1.0, np.random.default_rng(1), 1.0)
+        time_sampler(fast, 1.0, np.random.default_rng(1), 1.0)
 
 
 def test_the_first_arrival_comes_within_the_precision_of_the_clock():
@@ -72,5 +72,5 @@ def test_the_first_arrival_comes_within_the_precision_of_the_clock():
     first = np.array([process.stream(1.0, rng).take(1)[0] for _ in range(200)])
     assert first.max() == arrivals.LONGEST
     assert 40 < (first == arrivals.LONGEST).sum() < 100
-    drawn = [drawn_arrivals(process, 1.0, rng, 1.0)[0][1] for _ in range(200)]
+    drawn = [time_sampler(process, 1.0, rng, 1.0)[0][1] for _ in range(200)]
     assert max(drawn) == arrivals.LONGEST

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from moldable.simulation import simulate
+from moldable.simulation import replications
 from simulation.systems import CHAIN, plan_of
 
 KERNEL = "count-chain"
@@ -28,14 +28,14 @@ def test_compiling_is_announced_if_it_takes_longer_than_patience(
         """Compile until somebody is told."""
         assert not waits or heard.wait(60)
 
-    monkeypatch.setattr(simulate, "PATIENCE", patience)
-    monkeypatch.setitem(simulate.RUNNERS, KERNEL, slow)
-    caplog.set_level(logging.INFO, simulate.LOG.name)
+    monkeypatch.setattr(replications, "PATIENCE", patience)
+    monkeypatch.setitem(replications.RUNNERS, KERNEL, slow)
+    caplog.set_level(logging.INFO, replications.LOG.name)
     listener = Listener()
-    simulate.LOG.addHandler(listener)
+    replications.LOG.addHandler(listener)
     try:
-        simulate.compile_kernel(plan_of(CHAIN, "empty"), KERNEL, (0,))
+        replications.compile_kernel(plan_of(CHAIN, "empty"), KERNEL, (0,))
     finally:
-        simulate.LOG.removeHandler(listener)
+        replications.LOG.removeHandler(listener)
     said = "compiling for this kind of system; it is kept on disk for next time"
     assert told == ([said] if waits else [])

@@ -46,4 +46,4 @@ def test_the_chain_runs_as_many_outcomes_as_it_can_encode(count, chain):
 def test_the_chain_refuses_outcomes_that_it_cannot_encode():
     model = chain_model(build_system(Scenario(classes(63), 40), FirstTwo()))
     with pytest.raises(SimulationError, match=r"65 outcomes .* exceed the 64"):
-        kernel_arguments([model], 8, 63)
+        kernel_arguments(model, 8, 63)

@@ -7,10 +7,8 @@ import pytest
 from scipy import stats
 
 from moldable import FromScipy, Hyperexponential, PhaseType
-from moldable.kernels.bucket_ring import look_between
-from moldable.simulation.inversion import Inverse
-from moldable.simulation.quantile_pieces import MOST, quantile_pieces
-from moldable.simulation.quantile_table import quantile_table
+from moldable.kernels.bucket_ring import look_up_pieces
+from moldable.simulation.quantiles import MOST_PIECES, Inverse, grid_table, piece_table
 from naive import quantiles as naive
 
 # Between 1 and 2 there is nothing: the quantiles jump.
@@ -35,7 +33,7 @@ def cdf_of(law, sizes):
 
 @pytest.fixture(scope="module")
 def tables():
-    return {name: quantile_pieces(Inverse.of(law)) for name, law in LAWS.items()}
+    return {name: piece_table(Inverse.of(law)) for name, law in LAWS.items()}
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -44,7 +42,7 @@ def test_the_distribution_function_is_right_to_1e_10(name, tables):
     rng = np.random.default_rng(2)
     e = np.concatenate((rng.standard_exponential(20_000), 2.0 ** rng.uniform(-36, 5, 2000)))
     sizes = e.copy()
-    look_between(sizes, table)
+    look_up_pieces(sizes, table)
     # What is smaller than this is the same to any run.
     seen = sizes > SMALL
     assert np.all(cdf_of(law, SMALL) > -np.expm1(-e[~seen]) - 1e-10)
@@ -57,7 +55,7 @@ def test_the_distribution_function_is_right_to_1e_10(name, tables):
 def test_pieces_are_few_and_rise(name, tables):
     table = tables[name]
     rows = table[4 + int(table[2]) :].reshape(-1, 6)
-    assert len(rows) < MOST / 4
+    assert len(rows) < MOST_PIECES / 4
     ends = np.append(rows[1:, 0], 64.0)
     assert rows[:, 0] + 1.0 / rows[:, 1] == pytest.approx(ends, rel=1e-9)
     shares = np.linspace(0.0, 1.0, 9) ** np.arange(4)[:, None]
@@ -71,7 +69,7 @@ def test_pieces_are_found_as_the_naive_twin_does(name, tables):
     rng = np.random.default_rng(4)
     e = np.concatenate((rng.standard_exponential(50), 2.0 ** rng.uniform(-36, 6, 50), [1.0, 2.0]))
     sizes = e.copy()
-    look_between(sizes, table)
+    look_up_pieces(sizes, table)
     assert sizes == pytest.approx([naive.look_between(table, one) for one in e], rel=1e-12)
     if name != "steeper":  # half of whose sizes are too small to be told from 0
         some = e[(e > 0.05) & (e < 10)][:20]
@@ -83,8 +81,8 @@ def test_compiled_and_plain_searches_are_the_same_bit_for_bit(tables):
     compiled = np.random.default_rng(5).standard_exponential(5000)
     compiled[:3] = [0.0, 1e-30, 50.0]
     plain = compiled.copy()
-    look_between(compiled, tables["gap"])
-    look_between.py_func(plain, tables["gap"])
+    look_up_pieces(compiled, tables["gap"])
+    look_up_pieces.py_func(plain, tables["gap"])
     assert compiled.tobytes() == plain.tobytes()
 
 
@@ -94,7 +92,7 @@ def test_scripted_numbers_find_their_pieces():
     rows = [[1.0, 1 / 1.5, 0.0, 1.5, 0, 0], [2.5, 2.0, 3.0, 0, 4.0, 0], [3.0, 1.0, 5.0, 0, 0, 8.0]]
     table = np.array([52.0, first, 2.0, 0.0, 0.0, 2.0, *np.ravel(rows)])
     sizes = np.array([1.0, 2.0, 2.5, 2.75, 3.0, 3.5, 0.25])
-    look_between.py_func(sizes, table)
+    look_up_pieces.py_func(sizes, table)
     # What lies before the first piece is taken as its beginning.
     assert np.log(sizes) == pytest.approx([0.0, 1.0, 3.0, 4.0, 5.0, 6.0, 0.0])
 
@@ -114,14 +112,14 @@ class Rounded:
 
 @pytest.mark.parametrize(("digit", "error"), [(1e-16, 1e-10), (3e-14, 1e-10), (3e-10, 1e-7)])
 def test_a_law_known_to_fewer_digits_is_drawn_to_those(digit, error):
-    table = quantile_pieces(Inverse.of(Rounded(digit)))
+    table = piece_table(Inverse.of(Rounded(digit)))
     e = np.random.default_rng(6).standard_exponential(20_000)
     sizes = e.copy()
-    look_between(sizes, table)
+    look_up_pieces(sizes, table)
     assert np.abs(np.expm1(-sizes) - np.expm1(-e)).max() < error
 
 
 def test_a_law_that_is_noise_gets_no_table():
     inverse = Inverse.of(Rounded(1e-4))
-    assert quantile_table(inverse) is None
-    assert quantile_pieces(inverse) is None
+    assert grid_table(inverse) is None
+    assert piece_table(inverse) is None

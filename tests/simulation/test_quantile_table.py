@@ -7,9 +7,8 @@ import pytest
 from scipy import stats
 
 from moldable import FromScipy, Hyperexponential, MixedErlang, PhaseType
-from moldable.kernels.bucket_ring import look_up
-from moldable.simulation.inversion import Inverse
-from moldable.simulation.quantile_table import quantile_table
+from moldable.kernels.bucket_ring import look_up_grid
+from moldable.simulation.quantiles import Inverse, grid_table
 from naive import quantiles as naive
 
 
@@ -31,7 +30,7 @@ LAWS = {
 
 
 def table_of(law):
-    return quantile_table(Inverse.of(law if hasattr(law, "survival") else law.phases))
+    return grid_table(Inverse.of(law if hasattr(law, "survival") else law.phases))
 
 
 def test_phases_know_their_tail_and_density():
@@ -51,7 +50,7 @@ def test_the_distribution_function_is_right_to_1e_10(name):
     e = np.random.default_rng(2).standard_exponential(20_000)
     e[:2000] = 2.0 ** np.random.default_rng(3).uniform(-40, 5, 2000)
     sizes = e.copy()
-    look_up(sizes, table)
+    look_up_grid(sizes, table)
     assert np.abs(law.cdf(sizes) + np.expm1(-e)).max() < 1e-10
     assert np.abs(law.cdf(sizes * 1.001) + np.expm1(-e)).max() > 1e-5
 
@@ -63,7 +62,7 @@ def test_tables_are_looked_up_as_the_naive_twin_does(name):
     rng = np.random.default_rng(4)
     e = np.concatenate((rng.standard_exponential(50), 2.0 ** rng.uniform(-36, 6, 50), [1.0, 2.0]))
     sizes = e.copy()
-    look_up(sizes, table)
+    look_up_grid(sizes, table)
     assert sizes == pytest.approx([naive.look_up(table, one) for one in e], rel=1e-13)
     some = (e > 1e-3) & (e < 10)
     exact = [naive.quantile(law.cdf, one) for one in e[some][:20]]
@@ -74,8 +73,8 @@ def test_compiled_and_plain_look_ups_are_the_same_bit_for_bit():
     table = table_of(LAWS["loop"])
     compiled = np.random.default_rng(5).standard_exponential(5000)
     plain = compiled.copy()
-    look_up(compiled, table)
-    look_up.py_func(plain, table)
+    look_up_grid(compiled, table)
+    look_up_grid.py_func(plain, table)
     assert compiled.tobytes() == plain.tobytes()
 
 
@@ -85,7 +84,7 @@ def test_scripted_numbers_find_their_cells():
     pieces = [10.0, 1, 0, 0, 20.0, 0, 2, 0, 30.0, 0, 0, 4, 40.0, 1, 1, 1]
     table = np.array([51.0, first, *pieces])
     sizes = np.array([1.0, 1.25, 1.75, 2.5, 3.0, 0.0, 0.5, 100.0])
-    look_up.py_func(sizes, table)
+    look_up_grid.py_func(sizes, table)
     # What lies beyond either end goes into the cell there, with its own place within a cell.
     assert sizes.tolist() == [10.0, 10.5, 20.5, 30.5, 40.0, 10.0, 10.0, 40.142578125]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moldable import Greedy, Scenario, SpeedUp
-from moldable.simulation import descents, plan
+from moldable.simulation import plan, splitting
 
 SCENARIO = Scenario.single(SpeedUp([1, 1.8]), 0.6, 400)
 
@@ -13,20 +13,20 @@ def test_children_of_neighbouring_seeds_differ():
         plan.child_seed(seed, *key)
         for seed in range(100)
         for key in (
-            (part, k) for part in (plan.JUDGED, plan.TRIAL, plan.DESCENT) for k in range(10)
+            (part, k) for part in (plan.JUDGED, plan.TRIAL, plan.SPLITTING) for k in range(10)
         )
     }
     assert len(children) == 100 * 30
 
 
-def test_descents_of_neighbouring_seeds_differ(monkeypatch):
+def test_splitting_runs_of_neighbouring_seeds_differ(monkeypatch):
     asked = []
 
     def note(*_, seed, **__):
         asked.append(seed)
         return 0.5
 
-    monkeypatch.setattr(descents, "rare_blocking", note)
+    monkeypatch.setattr(splitting, "rare_blocking", note)
     for seed in (1, 2):
-        descents.rare_blocking_interval(SCENARIO, Greedy(), seed=seed)
+        splitting.rare_blocking_interval(SCENARIO, Greedy(), seed=seed)
     assert len(set(asked)) == len(asked) == 16

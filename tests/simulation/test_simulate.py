@@ -189,7 +189,7 @@ def test_packed_tables_decode_to_the_outcomes_they_were_made_from():
         policy = Greedy() if rng.random() < 0.5 else None
         system = build_system(Scenario(Workload(classes), int(rng.integers(28, 60))), policy)
         model = chain_model(system)
-        packed, columns = kernel_arguments([model], 8, 3)[:2]
+        packed, columns = kernel_arguments(model, 8, 3)[:2]
         decoded = np.zeros_like(model.outcomes)
         for place, entry in enumerate(packed):
             code, share = divmod(entry, 1.0)

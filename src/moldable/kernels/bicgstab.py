@@ -1,7 +1,7 @@
-"""Solve linear equations by BiCGSTAB (van der Vorst 1992), preconditioned from the right.
+"""Solve linear equations by BiCGSTAB (van der Vorst 1992) with right preconditioning.
 
-Plain loops rather than a library's: on vectors of ten thousand to a million numbers, threaded dot
-products wait for one another longer than they work.
+Plain loops are faster than a library here: on vectors of ten thousand to a million numbers,
+threaded dot products spend more time waiting for one another than computing.
 """
 
 from __future__ import annotations
@@ -24,70 +24,69 @@ def _dot(a, b):
 
 
 @njit(nogil=True, cache=True)
-def _turn(way, rest, image, beta, omega):
-    """Change the direction of the search."""
-    for i in range(way.size):
-        way[i] = rest[i] + beta * (way[i] - omega * image[i])
+def _update_direction(direction, residual, image, beta, omega):
+    for i in range(direction.size):
+        direction[i] = residual[i] + beta * (direction[i] - omega * image[i])
 
 
 @njit(nogil=True, cache=True)
-def _move(found, rest, length, solved, image):
-    """Move along a direction, and return the square of what is left."""
+def _move(solution, residual, length, step, image):
+    """Move along a step, and return the squared norm of the new residual."""
     left = 0.0
-    for i in range(found.size):
-        found[i] += length * solved[i]
-        rest[i] -= length * image[i]
-        left += rest[i] * rest[i]
+    for i in range(solution.size):
+        solution[i] += length * step[i]
+        residual[i] -= length * image[i]
+        left += residual[i] * residual[i]
     return left
 
 
 def bicgstab(
     apply: Callable[[Floats, Floats, Floats], None],
-    found: Floats,
-    rest: Floats,
+    solution: Floats,
+    residual: Floats,
     accuracy: float,
     steps: int,
 ) -> tuple[int, float]:
-    """Improve a solution in place until its residual has fallen by `accuracy`.
+    """Improve a solution in place until its residual has decreased by the factor `accuracy`.
 
-    The solution of the smallest residual is kept.
+    The solution with the smallest residual is kept.
 
     Args:
-        apply: called with (vector, solved, image), it writes what the preconditioner makes of the
-            vector into `solved`, and the image of that under the matrix into `image`.
-        found: the solution to improve.
-        rest: its residual; overwritten.
-        accuracy: share of the residual that may be left.
-        steps: at most so many.
+        apply: called with (vector, solved, image); writes the preconditioned vector into `solved`,
+            and the product of the matrix with it into `image`.
+        solution: to improve.
+        residual: of the solution; overwritten.
+        accuracy: factor by which the residual shall decrease.
+        steps: largest number of steps.
 
     Returns:
-        The steps done, and the share of the residual that is left.
+        The number of steps, and the factor by which the residual has decreased.
     """
-    way, image = np.zeros(rest.size), np.zeros(rest.size)
-    solved, turned = np.empty(rest.size), np.empty(rest.size)
-    shadow, kept = rest.copy(), found.copy()
-    begun = lowest = math.sqrt(_dot(rest, rest))
+    direction, image = np.zeros(residual.size), np.zeros(residual.size)
+    solved, smoothed = np.empty(residual.size), np.empty(residual.size)
+    shadow, kept = residual.copy(), solution.copy()
+    first = lowest = math.sqrt(_dot(residual, residual))
     rho = alpha = omega = 1.0
     done = 0
-    while done < steps and lowest > accuracy * begun:
-        last, rho = rho, _dot(shadow, rest)
+    while done < steps and lowest > accuracy * first:
+        last, rho = rho, _dot(shadow, residual)
         if rho == 0.0 or omega == 0.0:
             break
-        _turn(way, rest, image, rho / last * (alpha / omega), omega)
-        apply(way, solved, image)
-        lean = _dot(shadow, image)
-        if lean == 0.0:
+        _update_direction(direction, residual, image, rho / last * (alpha / omega), omega)
+        apply(direction, solved, image)
+        product = _dot(shadow, image)
+        if product == 0.0:
             break
-        alpha = rho / lean
-        _move(found, rest, alpha, solved, image)
-        apply(rest, solved, turned)
-        weight = _dot(turned, turned)
-        # Without a residual left to smooth, the half step was the whole answer.
-        omega = _dot(turned, rest) / weight if weight > 0.0 else 0.0
-        left = math.sqrt(_move(found, rest, omega, solved, turned))
+        alpha = rho / product
+        _move(solution, residual, alpha, solved, image)
+        apply(residual, solved, smoothed)
+        weight = _dot(smoothed, smoothed)
+        # If no residual is left to smooth, the half step was the whole solution.
+        omega = _dot(smoothed, residual) / weight if weight > 0.0 else 0.0
+        left = math.sqrt(_move(solution, residual, omega, solved, smoothed))
         done += 1
         if left < lowest:
             lowest = left
-            kept[:] = found
-    found[:] = kept
-    return done, lowest / begun if begun > 0.0 else 0.0
+            kept[:] = solution
+    solution[:] = kept
+    return done, lowest / first if first > 0.0 else 0.0

@@ -1,12 +1,12 @@
-"""How does a loss system move for any sizes and any arrivals?
+"""Simulate a loss system with any size distributions and any arrivals.
 
-A loss system only asks, at each arrival, how many servers are idle; departures between two arrivals
-need no order. So running jobs hang in unordered lists from a ring of time buckets about as wide as
-the time between arrivals. A job further ahead than the ring's span stays where it is until its turn
-of the ring comes. Departures are looked up only when the policy could tell the difference, so the
-idle counts kept here are lower bounds between such times. All random numbers come in as arrays; for
-most arrivals and laws of sizes `drawn_ring` fills those arrays itself, block after block, so that
-threads do not wait for one another's turn to run Python.
+An arrival only needs the number of idle servers, so departures between two arrivals need no order.
+Running jobs are kept in unordered lists, one for each bucket of a ring of time buckets about as
+wide as the time between arrivals. A job that departs later than one turn of the ring stays in its
+bucket until its turn. Departures are processed only when the policy could distinguish the states,
+so in between the idle counts kept here are lower bounds. `bucket_ring` takes all random numbers as
+arrays; `draw_and_run` fills those arrays itself for most arrivals and size distributions, so that
+threads need not wait for Python's lock.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from numba import njit
 CURSOR, FREE = 0, 1
 ONE, TWO, THREE, FOUR, FIVE = [np.uint64(i) for i in range(1, 6)]
 NOW, FIRST, LEVEL, LEFT = range(4)
-EXPONENTIAL, DETERMINISTIC, LOGNORMAL, PARETO, WEIBULL, LISTED, PHASES, QUANTILES = range(8)
-PIECES, ELSEWHERE = 8, 9
+EXPONENTIAL, DETERMINISTIC, LOGNORMAL, PARETO, WEIBULL, LISTED, PHASES, GRID = range(8)
+PIECES, IN_PYTHON = 8, 9
 
 
 @njit(nogil=True, cache=True)
@@ -54,34 +54,34 @@ def bucket_ring(
     """Let the given jobs arrive, one after the other.
 
     Args:
-        times: arrival times in widths of a bucket, ascending, not before those already seen.
+        times: arrival times in bucket widths, ascending, not before those of earlier calls.
         sizes: their sizes, of unit mean.
         labels: their classes; empty if there is one class.
-        picks: uniform numbers that draw the width; empty if the policy never draws.
-        threshold: share of the first outcome of each table entry.
-        first: outcome of the entry below its threshold: a kind of job, or below 0: blocked.
+        picks: uniform numbers that choose the width; empty if the policy is deterministic.
+        threshold: probability of the first outcome of each table entry.
+        first: outcome below the threshold: a kind of job, or negative if the job is blocked.
         second: outcome above it.
-        table_start: where the table of each class begins.
+        table_start: first entry of each class.
         columns: entries in a row.
         reach: last row of each class's table.
-        pool_of: the pool of servers each class uses.
+        pool_of: the pool of servers of each class.
         pool_of_kind: the same for each kind of job.
         widths: servers held by each kind.
-        scales: mean size / speed-up of each kind, in widths of a bucket.
-        heads: first job in each bucket, -1 if none; a power of two of them.
+        scales: mean execution time of each kind, in bucket widths.
+        heads: first job in each bucket, -1 if none; their number is a power of two.
         following: next job in the same bucket.
-        departure: when each job departs, in widths of a bucket.
-        duration: how long each job runs; empty if nobody will ask.
+        departure: departure time of each job, in bucket widths.
+        duration: execution time of each job; empty if it is not needed.
         kind: of each job.
         free: stack of unused jobs.
-        cursors: the next bucket to empty, and how many unused jobs there are.
+        cursors: the next bucket to empty, and the number of unused jobs.
         idle: servers of each pool known to be idle.
-        granted: jobs of each kind, counted on.
-        booked: run time of each kind, summed on at arrival.
-        blocked: jobs of each class, counted on.
+        granted: incremented: jobs of each kind.
+        booked: incremented: execution time of each kind, booked at arrival.
+        blocked: incremented: blocked jobs of each class.
     """
-    # Unsigned indices spare the test for negative ones; the idle count of a single pool stays in a
-    # register. Together they are worth a quarter of the time.
+    # Unsigned indices avoid the test for negative ones; the idle count of a single pool stays in a
+    # register. Together they save a quarter of the time.
     mask, unused = np.uint64(heads.size - 1), np.uint64(cursors[FREE])
     cursor = cursors[CURSOR]
     one_class, no_draw, forget = labels.size == 0, picks.size == 0, duration.size == 0
@@ -93,17 +93,17 @@ def bucket_ring(
             pool = pool_of[label]
         if not one_pool:
             known = idle[pool]
-        # Beyond `reach` more idle servers change nothing, so departures wait until they matter.
+        # Above `reach` more idle servers change nothing, so departures are processed later.
         if known < reach[label]:
             present = np.int64(now)
             if present - cursor > np.int64(mask):
-                cursor = present - np.int64(mask) - 1  # nothing hangs back more than one turn
+                cursor = present - np.int64(mask) - 1  # one turn empties every bucket
             while cursor <= present:
                 slot = np.uint64(cursor) & mask
                 job = heads[slot]
                 if job >= 0:
                     # Past buckets are emptied of this turn's jobs, the present one up to now:
-                    # a job that departs at the very moment of an arrival makes room for it.
+                    # a job that departs at the time of an arrival makes room for it.
                     here = cursor == present
                     limit = now if here else np.float64(cursor) + 1.0
                     kept = np.int32(-1)
@@ -161,14 +161,10 @@ def bucket_ring(
 
 @njit(nogil=True, cache=True)
 def draw_phases(rng, sizes, begin, stay, jumps):
-    """Fill `sizes` with draws of a phase-type law.
+    """Fill `sizes` from a phase-type distribution.
 
-    Args:
-        rng: a numpy generator.
-        sizes: to fill.
-        begin: cumulative probabilities of the first phase.
-        stay: mean time in each phase.
-        jumps: cumulative probabilities of the next phase, a row for each; beyond the last: done.
+    `begin` are the cumulative probabilities of the first phase, `stay` the mean time in each phase,
+    and `jumps` the cumulative probabilities of the next phase (columns); above the last: completed.
     """
     count = stay.size
     for i in range(sizes.size):
@@ -185,13 +181,11 @@ def draw_phases(rng, sizes, begin, stay, jumps):
 
 
 @njit(nogil=True, cache=True)
-def look_up(sizes, table):
-    """Turn standard exponential numbers into the quantiles that a table has for them.
+def look_up_grid(sizes, table):
+    """Replace standard exponential numbers by quantiles.
 
-    Args:
-        sizes: the numbers, to overwrite.
-        table: how many bits of a number stand below that of its cell, the number of the first cell,
-            and the cubic of each cell, constant first.
+    The table holds how many bits of a number stand below that of its cell, the number of the first
+    cell, and the cubic of each cell, constant first.
     """
     shift, first = np.uint64(table[0]), np.int64(table[1])
     last, rest, unit = table.size // 4 - 1, (ONE << shift) - ONE, 0.5 ** table[0]
@@ -206,14 +200,12 @@ def look_up(sizes, table):
 
 
 @njit(nogil=True, cache=True)
-def look_between(sizes, table):
-    """Do the same by a table whose pieces are as long as they may be.
+def look_up_pieces(sizes, table):
+    """Replace standard exponential numbers by quantiles, whose logarithms are cubic in pieces.
 
-    Args:
-        sizes: the numbers, to overwrite.
-        table: how many bits of a number stand below that of its cell, the number of the first cell,
-            how many cells there are, the piece in which each begins and the last one ends; then for
-            each piece where it begins, one over its length, and its cubic, constant first.
+    The table holds how many bits of a number stand below that of its cell, the number of the first
+    cell, the number of cells, the piece in which each begins and the last one ends; then for each
+    piece its beginning, one over its length, and its cubic, constant first.
     """
     shift, first, last = np.uint64(table[0]), int(table[1]), int(table[2]) - 1
     begin, words = last + 5, sizes.view(np.uint64)
@@ -234,64 +226,56 @@ def look_between(sizes, table):
 
 
 @njit(nogil=True, cache=True)
-def draw_sizes(rng, sizes, law, location, scale, numbers):
-    """Fill an array with draws of one law.
+def draw_sizes(rng, sizes, code, location, scale, numbers):
+    """Fill an array with draws from one distribution.
 
     Args:
         rng: a numpy generator.
         sizes: to fill.
-        law: one of the codes above; what is drawn elsewhere is left alone.
+        code: of the distribution, see above; what is drawn in Python is left alone.
         location: mean of a lognormal's logarithm, logarithm of a Pareto's least value, or one over
             a Weibull's shape.
-        scale: deviation of a lognormal's logarithm, one over a Pareto's shape, or a Weibull's
-            scale.
-        numbers: the table of `look_up` or `look_between`, or equally likely sizes, or `begin`,
-            `stay` and `jumps` of `draw_phases`.
+        scale: standard deviation of a lognormal's logarithm, one over a Pareto's shape, or a
+            Weibull's scale.
+        numbers: the table of `look_up_grid` or `look_up_pieces`, or equally likely sizes, or
+            `begin`, `stay` and `jumps` of `draw_phases`.
     """
-    if law == DETERMINISTIC:
+    if code == DETERMINISTIC:
         sizes[:] = 1.0
-    elif law == LOGNORMAL:
+    elif code == LOGNORMAL:
         for i in range(sizes.size):
             sizes[i] = math.exp(location + scale * rng.standard_normal())
-    elif law == PARETO:
+    elif code == PARETO:
         for i in range(sizes.size):
             sizes[i] = math.exp(location + scale * rng.standard_exponential())
-    elif law == WEIBULL:
+    elif code == WEIBULL:
         for i in range(sizes.size):
             sizes[i] = scale * rng.standard_exponential() ** location
-    elif law == LISTED:
+    elif code == LISTED:
         for i in range(sizes.size):
-            # The largest number below 1 times a count rounds to less than the count.
+            # The largest number below 1 times a count rounds to below the count.
             sizes[i] = numbers[np.uint64(rng.random() * numbers.size)]
-    elif law == PHASES:
+    elif code == PHASES:
         count = round(math.sqrt(1.0 + numbers.size)) - 1
         jumps = numbers[2 * count :].reshape(count, count)
         draw_phases(rng, sizes, numbers[:count], numbers[count : 2 * count], jumps)
-    elif law != ELSEWHERE:
+    elif code != IN_PYTHON:
         for i in range(sizes.size):
             sizes[i] = rng.standard_exponential()
-        if law == QUANTILES:
-            look_up(sizes, numbers)
-        elif law == PIECES:
-            look_between(sizes, numbers)
+        if code == GRID:
+            look_up_grid(sizes, numbers)
+        elif code == PIECES:
+            look_up_pieces(sizes, numbers)
 
 
 @njit(nogil=True, cache=True)
 def draw_by_class(rng, sizes, labels, codes, locations, scales, starts, numbers):
-    """Fill `sizes` with draws of the law of each job's class.
+    """Fill `sizes` from the distribution of each job's class.
 
-    Draws are made class by class, so that no job has to wait for the choice of its law.
-
-    Args:
-        rng: a numpy generator.
-        sizes: to fill.
-        labels: classes of the jobs.
-        codes: the law of each class; `locations` and `scales` likewise.
-        locations: see `draw_sizes`.
-        scales: see `draw_sizes`.
-        starts: where the numbers of each class begin, and where the last end.
-        numbers: of all classes, one after the other.
+    `codes`, `locations` and `scales` are those of `draw_sizes` for each class; `numbers` holds the
+    numbers of all classes, `starts` where each begins and the last ends.
     """
+    # Drawn class by class, so that the distribution is not looked up for every job.
     places = np.zeros(codes.size + 1, np.int64)
     for i in range(labels.size):
         places[labels[i] + 1] += 1
@@ -308,24 +292,18 @@ def draw_by_class(rng, sizes, labels, codes, locations, scales, starts, numbers)
 
 @njit(nogil=True, cache=True)
 def modulate(rng, times, clock, gaps, stays, jumps):
-    """Turn standard exponential numbers into arrival times whose rate jumps between levels.
+    """Turn standard exponential numbers into the arrival times of a Markov-modulated process.
 
     A number is the integral of the rate until the next arrival: what a stay in a level does not use
-    up is left for the next level.
-
-    Args:
-        rng: a numpy generator.
-        times: the numbers, to overwrite.
-        clock: see `draw_times`.
-        gaps: mean time between arrivals in each level.
-        stays: mean time until each level is left.
-        jumps: cumulative probabilities of the next level, a row for each.
+    is left for the next level. `gaps` are the mean times between arrivals in each level, `stays`
+    the mean times in it, `jumps` cumulative probabilities of the next level (columns), and `clock`
+    is explained in `draw_times`.
     """
     now, level, left = clock[NOW], int(clock[LEVEL]), clock[LEFT]
     for i in range(times.size):
         need = times[i]
         wait = need * gaps[level]
-        # Not `wait >= left`: without arrivals in a level a gap is infinite, and 0 of it undefined.
+        # Not `wait >= left`: without arrivals in a level a gap is infinite, and 0 times it is NaN.
         while not wait < left:
             need -= left / gaps[level]
             now += left
@@ -342,15 +320,15 @@ def modulate(rng, times, clock, gaps, stays, jumps):
 
 @njit(nogil=True, cache=True)
 def draw_times(rng, times, clock, gap, law, levels):
-    """Fill `times` with the arrival times that follow.
+    """Fill `times` with the next arrival times.
 
     Args:
         rng: a numpy generator.
         times: to fill.
-        clock: time of the last arrival, the first gap in units of the mean (below 0 once it is over
-            or if it is like all others), the present level and the time left in it.
+        clock: state: time of the last arrival, the first gap in mean gaps (negative once it is over
+            or if it is distributed as all others), the level and the time left in it.
         gap: mean time between arrivals.
-        law: of the gaps in this unit: the last arguments of `draw_sizes`.
+        law: distribution of the gaps in mean gaps: the last arguments of `draw_sizes`.
         levels: the last arguments of `modulate`; empty if there is one level.
     """
     draw_sizes(rng, times, *law)
@@ -369,16 +347,16 @@ def draw_times(rng, times, clock, gap, law, levels):
 
 @njit(nogil=True, cache=True)
 def draw_jobs(rng, sizes, labels, picks, classes, laws):
-    """Fill the arrays that say which jobs arrive.
+    """Draw which jobs arrive.
 
     Args:
         rng: a numpy generator.
         sizes: to fill with sizes.
-        labels: to fill with classes, as far as it is long.
-        picks: to fill with uniform numbers, as far as it is long.
-        classes: equally likely columns to draw a class from: the share of the first of two classes,
-            that class, and the other; empty if `labels` are given.
-        laws: the arguments of `draw_by_class`; a single law is that of all classes.
+        labels: to fill with classes; may be empty.
+        picks: to fill with uniform numbers; may be empty.
+        classes: an alias table of the classes: thresholds, first and second classes; empty if
+            `labels` are given.
+        laws: the last arguments of `draw_by_class`; a single distribution is that of all classes.
     """
     threshold, first, second = classes
     if threshold.size:
@@ -397,48 +375,20 @@ def draw_jobs(rng, sizes, labels, picks, classes, laws):
 
 
 @njit(nogil=True, cache=True)
-def draw_block(rng, times, sizes, labels, picks, arrivals, classes, laws):
-    """Fill the arrays with the jobs that arrive next.
+def draw_and_run(rng, jobs, arrived, arrivals, classes, laws, block, ring):
+    """Draw and run a number of jobs, block after block, and add them to `arrived` by class.
 
-    Args:
-        rng: a numpy generator.
-        times: to fill with arrival times.
-        sizes: see `draw_jobs`.
-        labels: see `draw_jobs`.
-        picks: see `draw_jobs`.
-        arrivals: the last arguments of `draw_times`.
-        classes: see `draw_jobs`.
-        laws: see `draw_jobs`.
-    """
-    draw_times(rng, times, *arrivals)
-    draw_jobs(rng, sizes, labels, picks, classes, laws)
-
-
-@njit(nogil=True, cache=True)
-def drawn_ring(rng, jobs, arrived, arrivals, classes, laws, block, ring):
-    """Draw and run so many jobs, as many at a time as a block holds.
-
-    Args:
-        rng: a numpy generator.
-        jobs: how many.
-        arrived: jobs of each class, counted on.
-        arrivals: see `draw_block`.
-        classes: see `draw_block`.
-        laws: see `draw_block`.
-        block: memory for the first arguments of `bucket_ring`.
-        ring: its other arguments.
+    `arrivals`, `classes` and `laws` are the last arguments of `draw_times` and `draw_jobs`, `block`
+    is memory for the first arguments of `bucket_ring`, and `ring` its other arguments.
     """
     while jobs > 0:
         count = min(jobs, block[0].size)
         jobs -= count
-        # Empty arrays, which mean that there is no choice, stay empty.
-        times, sizes, labels, picks = (
-            block[0][:count],
-            block[1][:count],
-            block[2][:count],
-            block[3][:count],
-        )
-        draw_block(rng, times, sizes, labels, picks, arrivals, classes, laws)
+        # Empty arrays, which mean that nothing is chosen, stay empty.
+        times, sizes = block[0][:count], block[1][:count]
+        labels, picks = block[2][:count], block[3][:count]
+        draw_times(rng, times, *arrivals)
+        draw_jobs(rng, sizes, labels, picks, classes, laws)
         bucket_ring(times, sizes, labels, picks, *ring)
         arrived[0] += count - labels.size
         for i in range(labels.size):

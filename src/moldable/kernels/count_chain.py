@@ -1,16 +1,15 @@
-"""How do the counts of running jobs move when sizes are exponential or phase-type?
+"""Simulate the counts of running jobs when sizes are exponential or phase-type.
 
-Only counts are simulated, no job has an identity. The chain is uniformised: every tick of a clock
-of fixed rate is an arrival, a completed phase, or nothing, so averages over ticks are averages over
-time. Several replications run in lock step, one to a lane; lanes never look at one another, so how
-many there are changes no number. Everything a tick touches stands in one buffer, at distances known
-when compiling: that is what lets LLVM turn the loops over lanes into vector instructions without
-any fastmath flag, so the same numbers come out with the JIT off.
+The chain is uniformised: every tick of a clock of fixed rate is an arrival, a completed phase, or
+nothing, so averages over ticks are averages over time. Several replications run in lock step, one
+in each lane; lanes are independent, so their number changes no result. Everything a tick touches
+stands in one buffer, at offsets known at compile time: this lets LLVM vectorise the loops over
+lanes without any fastmath flag, so the results are the same with the JIT off.
 
-Rows of the buffer, each as wide as there are lanes: four words of the generator's state (read as
-integers), a uniform number, the drawn table entry, where the lane's table begins (lanes may follow
-different policies), the idle servers, then for each slot (a kind of job in a phase) its jobs, for
-each slot the jobs granted into it, and for each class its blocked jobs.
+Rows of the buffer, one column for each lane: four words of the generator's state (read as
+integers), a uniform number, the chosen table entry, the idle servers, then for each slot (a kind of
+job in a phase) its jobs, for each slot the jobs granted into it, and for each class its blocked
+jobs.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 from numba import njit
 
 CODES = 64  # an entry of the table packs two outcomes below this into one number
-UNIFORM, PICKED, ORIGIN, IDLE, JOBS = 4, 5, 6, 7, 8
+UNIFORM, PICKED, IDLE, JOBS = 4, 5, 6, 7
 
 _MANTISSA_OF_ONE = np.uint64(0x3FF0000000000000)
 _A, _B, _C, _D = np.uint64(17), np.uint64(45), np.uint64(19), np.uint64(12)
@@ -48,21 +47,21 @@ def count_chain(
 
     Args:
         words: the buffer seen as unsigned integers.
-        buffer: see above; all counts are whole numbers held as floats.
+        buffer: see above; all counts are integers stored as floats.
         table: packed outcomes of an arrival, `columns` to a row, a row for each idle count up to
-            `reach`: the whole part holds two outcomes, the fraction the share of the first.
+            `reach`: the integer part holds two outcomes, the fraction the share of the first.
         columns: entries in a row, as a float.
         reach: last row, as a float.
         rates: rate at which a job in each slot completes its phase.
         widths: servers held by a job in each slot.
-        jumps: for each slot, cumulative probabilities of the next phase; beyond the last: done.
-        lane_set: a tuple as long as the number of lanes; its length is what matters.
-        phases: a tuple as long as the number of phases; its length is what matters.
-        classes: a tuple as long as the number of classes; its length is what matters.
+        jumps: for each slot, cumulative probabilities of the next phase; above the last: completed.
+        lane_set: a tuple whose length is the number of lanes, known at compile time.
+        phases: a tuple whose length is the number of phases.
+        classes: a tuple whose length is the number of classes.
         arrival_rate: of all classes together.
         total_rate: of the clock.
-        blocks: how many.
-        ticks: in a block.
+        blocks: number of blocks.
+        ticks: ticks in a block.
         sums: jobs of each slot and lane, summed over the ends of blocks.
     """
     slots, stages, lanes = len(rates), len(phases), len(lane_set)
@@ -90,10 +89,8 @@ def count_chain(
                 drawn = (buffer[UNIFORM * lanes + lane] - 1.0) * total_rate * scale
                 row = min(buffer[IDLE * lanes + lane], reach)
                 column = min(np.floor(drawn), last_column)
-                buffer[PICKED * lanes + lane] = (
-                    buffer[ORIGIN * lanes + lane] + row * columns + column
-                )
-            # The one step that cannot be vectorised stands alone.
+                buffer[PICKED * lanes + lane] = row * columns + column
+            # The one step that cannot be vectorised has a loop of its own.
             for lane in range(lanes):
                 entry = np.int32(buffer[PICKED * lanes + lane])
                 buffer[PICKED * lanes + lane] = table[np.uint32(entry)]

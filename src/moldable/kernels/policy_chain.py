@@ -1,6 +1,6 @@
-"""Which states does a policy that looks at all running jobs ever meet, and how does it move on?
+"""Find the recurrent states of a policy that depends on all running jobs, and their rates.
 
-States stand in lines, and arguments mean the same, as in `value_iteration`.
+The order of states and the common arguments are those of `value_iteration`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def recurrent(start, counts, before, target, place, waiting):
-    """Number the states that the empty system leads to; return how many there are.
+    """Number the states that can be reached from the empty system; return how many there are.
 
     Further arguments:
-        place: to fill: the number of each state among them, -1 for all others.
-        waiting: scratch, as long as there are states.
+        place: to fill: the number of each such state, -1 for all others.
+        waiting: scratch memory, one entry for each state.
     """
     line_of = np.empty(place.size, np.int32)
     for line in range(start.size - 1):
-        # Slices would do the same, but take seconds longer to compile.
+        # Slices would take seconds longer to compile.
         for state in range(start[line], start[line + 1]):
             line_of[state] = line
             place[state] = -1
@@ -30,14 +30,14 @@ def recurrent(start, counts, before, target, place, waiting):
         state = waiting[left]
         line = line_of[state]
         x = state - start[line]
-        for way in range(target.shape[0] + counts.shape[0] + 1):
+        for move in range(target.shape[0] + counts.shape[0] + 1):
             to = state
-            if way < target.shape[0]:
-                to = target[way, state]
-            elif way == target.shape[0] + counts.shape[0]:
+            if move < target.shape[0]:
+                to = target[move, state]
+            elif move == target.shape[0] + counts.shape[0]:
                 to = state - 1 if x > 0 else state
-            elif counts[way - target.shape[0], line] > 0:
-                to = before[way - target.shape[0], line] + x
+            elif counts[move - target.shape[0], line] > 0:
+                to = before[move - target.shape[0], line] + x
             if place[to] < 0:
                 place[to] = 0
                 waiting[left] = to
@@ -55,7 +55,7 @@ def policy_inflow(
     start, counts, before, after, room, rates, arrivals, owner, decisions, place, row, source,
     rate, out,
 ):  # fmt: skip
-    """Fill the rates into every recurrent state under a policy; return how many there are.
+    """Fill the rates into every recurrent state under a policy; return how many rates there are.
 
     Further arguments:
         owner: the class of each kind.

@@ -1,9 +1,9 @@
-"""Which states can a chain of counts be in, and which lead to which?
+"""The states of a chain of counts, and the rates between them.
 
-A state is a number of jobs in each slot (a kind of job in a phase) whose widths fit on the servers.
-States stand in order with the first slot running fastest, so that the place of any state follows
-from a table of how many states there are: `table[j, m]` counts those of the first j slots on m
-servers. Rates into each state are laid out row by row (CSR), which is what solvers sweep over.
+A state is the number of jobs in each slot (a kind of job in a phase) whose widths fit on the
+servers. States are ordered with the first slot running fastest, so the index of a state follows
+from a table of numbers of states: `table[j, m]` counts those of the first j slots on m servers.
+Rates into each state are stored row by row (CSR), as solvers use them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def list_states(widths, servers, counts, idle):
 
 @njit(nogil=True, cache=True)
 def place(jobs, servers, widths, table):
-    """Return where a state stands: before it are all that hold fewer jobs in some later slot."""
+    """Return the index of a state: it follows all that have fewer jobs in some later slot."""
     left, before = servers, 0
     for j in range(widths.size - 1, -1, -1):
         rest = left - jobs[j] * widths[j]
@@ -48,7 +48,7 @@ def place(jobs, servers, widths, table):
 
 @njit(nogil=True, cache=True)
 def neighbours(counts, idle, servers, widths, table, fewer, more):
-    """Write where the states with one job less, and one more, in each slot stand; -1: nowhere."""
+    """Write the indices of the states with one job less, and one more, in each slot; -1: none."""
     slots = widths.size
     jobs = np.zeros(slots, np.int64)
     for state in range(idle.size):
@@ -67,7 +67,7 @@ def neighbours(counts, idle, servers, widths, table, fewer, more):
 
 @njit(nogil=True, cache=True)
 def inflow(counts, idle, servers, widths, table, rates, outcomes, moves, start, source, rate, out):
-    """Fill the rates into every state, and the total rate out of it; return how many there are.
+    """Fill the rates into every state and the total rates out; return how many rates there are.
 
     Args:
         counts: the states, as `list_states` writes them.
@@ -76,9 +76,9 @@ def inflow(counts, idle, servers, widths, table, rates, outcomes, moves, start, 
         widths: servers held in each slot.
         table: numbers of states, see above.
         rates: at which a job in each slot completes its phase.
-        outcomes: rate of jobs that enter each slot, a row for each number of idle servers, the last
-            one standing for all larger numbers.
-        moves: probability of each next phase, a row for each slot; what is missing to 1: done.
+        outcomes: rate of jobs that enter each slot, by idle servers (row); the last row holds for
+            all larger numbers.
+        moves: probability of each next phase, by slot (row); the rest to 1: completed.
         start: to fill: where the row of each state begins.
         source: to fill: the states that lead to it.
         rate: to fill: their rates.
@@ -129,9 +129,9 @@ def inflow(counts, idle, servers, widths, table, rates, outcomes, moves, start, 
 def window_inflow(least, most, first, servers, widths, rates, outcomes, start, source, rate, out):
     """Fill the rates between the states of a window on two slots; return how many there are.
 
-    The window holds, for the number of wide jobs first, first + 1, ..., the numbers of narrow ones
-    from `least` to `most`; transitions that would leave it do not happen. The other arguments are
-    those of `inflow`; slot 0 is the narrow one.
+    For the numbers first, first + 1, ... of wide jobs, the window contains the numbers of narrow
+    jobs from `least` to `most`; transitions out of it are left out. The other arguments are those
+    of `inflow`; slot 0 is the narrow one.
     """
     lines, reach = least.size, outcomes.shape[0] - 1
     before = np.zeros(lines + 1, np.int64)
@@ -152,9 +152,9 @@ def window_inflow(least, most, first, servers, widths, rates, outcomes, start, s
                 jobs = narrow + (sign if slot == 0 else 0)
                 if jobs < least[other] or jobs > most[other]:
                     continue
-                if sign > 0:  # a job of this slot ends there
+                if sign > 0:  # a completion
                     flow = rates[slot] * ((wide if slot == 1 else narrow) + 1)
-                else:  # one begins there
+                else:  # an arrival
                     idle = servers - widths[0] * jobs - widths[1] * (first + other)
                     flow = outcomes[min(idle, reach), slot]
                 if flow > 0.0:
@@ -170,8 +170,7 @@ def window_inflow(least, most, first, servers, widths, rates, outcomes, start, s
 def wander(rng, servers, widths, rates, outcomes, events, jobs, moments):
     """Simulate two slots and write means and variances of wide jobs and idle servers to `moments`.
 
-    The first quarter of the events is not counted. `jobs` holds the state, `outcomes` the rates
-    of entering as for `inflow`.
+    The first quarter of the events is a warm-up. `jobs` is the state; `outcomes` as in `inflow`.
     """
     reach, time = outcomes.shape[0] - 1, 0.0
     idle = servers - jobs[0] * widths[0] - jobs[1] * widths[1]
@@ -183,7 +182,7 @@ def wander(rng, servers, widths, rates, outcomes, events, jobs, moments):
         ends = rates[0] * jobs[0]
         total = into + ends + rates[1] * jobs[1]
         if event == events // 4:
-            # Means are taken from here, so that squares lose no digits.
+            # Moments are taken about this state to avoid cancellation.
             wide_shift, idle_shift = float(jobs[1]), float(idle)
         if event >= events // 4:
             x, z = jobs[1] - wide_shift, idle - idle_shift
@@ -209,9 +208,9 @@ def wander(rng, servers, widths, rates, outcomes, events, jobs, moments):
 
 @njit(nogil=True, cache=True)
 def sweep(start, source, rate, out, right, found):
-    """Solve for the part of the balance equations at or below the diagonal, state by state.
+    """Solve the lower triangular part of the balance equations.
 
-    One forward sweep of Gauss and Seidel from zero: the preconditioner of `improve`.
+    This forward Gauss-Seidel sweep from zero is the preconditioner of `improve`.
     """
     for state in range(out.size):
         total = right[state]
@@ -235,9 +234,9 @@ def imbalance(start, source, rate, out, weight, gap):
 def exact_imbalance(start, source, rate, high, low, gap):
     """Write the net rate out of every state for the weights high + low into `gap`.
 
-    All sums and products carry their rounding errors along (Knuth's and Dekker's error-free
-    transformations), so `gap` is right to all digits even where nearly everything cancels. The
-    rates out of a state are those of `rate`, whose sum is not rounded either.
+    Error-free transformations (Knuth, Dekker) keep the rounding errors of all sums and products, so
+    `gap` is accurate to all digits in spite of cancellation. The rates out of a state are summed
+    from `rate` without rounding, too.
     """
     rest = np.zeros(gap.size)
     gap[:] = 0.0
@@ -266,7 +265,7 @@ def exact_imbalance(start, source, rate, high, low, gap):
 
 
 def improve(chain: tuple[Any, ...], gap: Floats, steps: int, gain: float, step: Floats) -> int:
-    """Solve imbalance(step) = gap by BiCGSTAB until it is down by `gain`; return the steps taken.
+    """Solve imbalance(step) = gap by BiCGSTAB to the relative residual `gain`; return the steps.
 
     `chain` is (start, source, rate, out), as `sweep` and `imbalance` take them.
     """
@@ -281,7 +280,7 @@ def improve(chain: tuple[Any, ...], gap: Floats, steps: int, gain: float, step: 
 
 @njit(nogil=True, cache=True)
 def relax(start, source, rate, out, weight):
-    """Make every state balance in turn, once, in place."""
+    """Apply one Gauss-Seidel sweep to the weights, in place."""
     for state in range(out.size):
         total = 0.0
         for entry in range(start[state], start[state + 1]):
@@ -291,10 +290,10 @@ def relax(start, source, rate, out, weight):
 
 @njit(nogil=True, cache=True)
 def kaufman_roberts(servers, widths, offered):
-    """Return the law of busy servers for rigid jobs, by the recursion of Kaufman and Roberts.
+    """Return the distribution of busy servers for rigid jobs by the Kaufman-Roberts recursion.
 
-    Everything is scaled down whenever it grows large, so that no size of cluster overflows; what
-    has been scaled down twice is zero beside the rest.
+    Weights are scaled down when they become large, to avoid overflow; those that have been scaled
+    down twice are negligible.
     """
     weight = np.zeros(servers + 1)
     weight[0] = 1.0
@@ -306,7 +305,7 @@ def kaufman_roberts(servers, widths, offered):
                 value += offered[k] * widths[k] * weight[busy - widths[k]]
         weight[busy] = value / busy
         if weight[busy] > 1e250:  # noqa: PLR2004 - far from overflow, and seldom reached
-            # Slices and sums of arrays would do the same, but take seconds longer to compile.
+            # Slices and sums of arrays would take seconds longer to compile.
             for i in range(older, last):
                 weight[i] = 0.0
             for i in range(last, busy + 1):

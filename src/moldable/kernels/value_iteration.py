@@ -1,17 +1,16 @@
-"""How good is every state of a chain of counts, and which width is best in each?
+"""Policy iteration on a chain of counts: values of states, and the best width in each.
 
-States stand in *lines*: all numbers of jobs of the first kind beside fixed numbers of the others,
-one after another, the empty state first. Whatever ends or begins beside them moves a whole line
-onto another one, so neighbours are found by one address for each line, and loops along lines are
-fast.
+States are ordered in *lines*: all numbers of jobs of the first kind for fixed numbers of the
+others, starting with the empty state. A job of another kind that starts or ends moves a whole line
+to another one, so one address for each line gives the neighbours, and loops along lines are fast.
 
 All kernels share these arguments:
-    start: first state of each line, and at last the number of states.
-    counts: jobs of the kinds after the first, a column for each line.
+    start: first state of each line, followed by the number of states.
+    counts: jobs of the kinds after the first (rows), by line.
     before: first state of the line with one job less of each of them.
-    rates: at which a job of each kind ends.
-    arrivals: rate of each class.
-    target: state that an arrival of each class (row) leads to; the state itself if it is blocked.
+    rates: completion rate of a job of each kind.
+    arrivals: arrival rate of each class.
+    target: state after an arrival of each class (row); the state itself if the job is blocked.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ def improve(
     values, start, counts, before, after, room, rates, times, first, members, arrivals, blocked,
     keep, decisions, target,
 ):  # fmt: skip
-    """Decide for the best width in every state; return the changed decisions and two bounds.
+    """Choose the best width in every state; return the number of changes and two bounds.
 
-    For any values the least and the largest change of value per unit of time, costs included,
-    enclose the least cost per unit of time.
+    For any values, the smallest and the largest change of value per unit of time, including costs,
+    bound the optimal cost per unit of time.
 
     Further arguments:
         values: of the states.
-        target: is filled.
+        target: to fill.
         after: first state of the line with one job more of each kind after the first.
         room: length of that line; 0 if such a job does not fit.
         times: cost of granting each kind.
-        first: where the kinds of each class begin in `members`, and at last their number.
-        members: the kinds of each class, the one to prefer on ties first.
+        first: where the kinds of each class begin in `members`, followed by their number.
+        members: the kinds of each class; the first is preferred on ties.
         blocked: cost of blocking a job of each class.
-        keep: by how much another width must be better than the present one to replace it.
-        decisions: kind that each class (row) is granted in each state, -1 for none; improved.
+        keep: smallest improvement for which a decision is changed.
+        decisions: kind granted to each class (row) in each state, -1 for none; updated.
     """
     changed, least, most = 0, np.inf, -np.inf
     for line in range(start.size - 1):
@@ -87,7 +86,7 @@ def improve(
 
 @njit(nogil=True, cache=True)
 def _endings(line, counts, before, rates, ends, onto):
-    """List what may end beside a line: total rates, and the line each leads to; return how many."""
+    """List the completions of other kinds: total rates and resulting lines; return how many."""
     found = 0
     for k in range(counts.shape[0]):
         if counts[k, line] > 0:
@@ -98,10 +97,10 @@ def _endings(line, counts, before, rates, ends, onto):
 
 @njit(nogil=True, cache=True)
 def outflow(values, start, counts, before, rates, arrivals, target, result):
-    """Write by how much each value falls per unit of time, plus the empty state's value.
+    """Write the expected decrease of each value per unit of time, plus the empty state's value.
 
-    That last term makes the equations `outflow = cost` solvable: they give the empty state the
-    cost per unit of time as its value.
+    The last term makes the equations `outflow = cost` solvable: in their solution the value of the
+    empty state is the cost per unit of time.
     """
     ends, onto = np.empty(counts.shape[0]), np.empty(counts.shape[0], np.int64)
     for line in range(start.size - 1):
@@ -121,7 +120,7 @@ def outflow(values, start, counts, before, rates, arrivals, target, result):
 
 @njit(nogil=True, cache=True)
 def invert_diagonal(start, counts, before, rates, arrivals, target, result):
-    """Write one over the total rate out of each state, which is one more in the empty state."""
+    """Write one over the total rate out of each state, plus 1 in the empty state."""
     ends, onto = np.empty(counts.shape[0]), np.empty(counts.shape[0], np.int64)
     for line in range(start.size - 1):
         begin = start[line]
@@ -140,9 +139,9 @@ def invert_diagonal(start, counts, before, rates, arrivals, target, result):
 
 @njit(nogil=True, cache=True)
 def sweep_up(right, start, counts, before, rates, inverse, result):
-    """Solve for the part of the equations at or below the diagonal, from the empty state on.
+    """Solve the lower triangular part of the equations.
 
-    `inverse` is what `invert_diagonal` writes.
+    `inverse` is written by `invert_diagonal`.
     """
     ends, onto = np.empty(counts.shape[0]), np.empty(counts.shape[0], np.int64)
     for line in range(start.size - 1):
@@ -153,7 +152,7 @@ def sweep_up(right, start, counts, before, rates, inverse, result):
             x, total = state - begin, right[state]
             for k in range(found):
                 total += ends[k] * result[onto[k] + x]
-            # Only one product and one sum have to wait for the state before.
+            # Only one product and one sum depend on the previous state.
             share = inverse[state]
             last = share * total + share * (x * rates[0]) * last
             result[state] = last
@@ -161,13 +160,13 @@ def sweep_up(right, start, counts, before, rates, inverse, result):
 
 @njit(nogil=True, cache=True)
 def sweep_down(swept, arrivals, target, inverse, result):
-    """Solve what `sweep_up` left over at or above the diagonal, from the last state on.
+    """Solve the upper triangular part for the residual of `sweep_up`.
 
-    Only arrivals and the empty state's value are left over there, so that no residual is needed.
+    That residual consists of arrivals and the empty state's value, so it is not formed.
 
     Further arguments:
-        swept: what `sweep_up` wrote; becomes what is added to it.
-        result: the sum is written here.
+        swept: the result of `sweep_up`; replaced by the correction.
+        result: to fill with their sum.
     """
     empty = swept[0]
     for state in range(swept.size - 1, -1, -1):
@@ -183,9 +182,9 @@ def sweep_down(swept, arrivals, target, inverse, result):
 
 @njit(nogil=True, cache=True)
 def swept_outflow(right, added, start, counts, before, rates, result):
-    """Write the outflow of what both sweeps made of `right`.
+    """Write the outflow of the result of both sweeps of `right`.
 
-    It differs from that only by what `sweep_down` added to the states that endings lead to.
+    It differs from `right` only by the corrections of `sweep_down` in states after completions.
     """
     ends, onto = np.empty(counts.shape[0]), np.empty(counts.shape[0], np.int64)
     for line in range(start.size - 1):
@@ -204,19 +203,15 @@ def swept_outflow(right, added, start, counts, before, rates, result):
 def policy_values(
     values, cost, start, counts, before, rates, arrivals, target, accuracy, steps,
 ):  # fmt: skip
-    """Improve the values of a fixed policy in place: `outflow = cost`; return how it went.
+    """Improve the values of a fixed policy in place by solving `outflow = cost`.
 
-    BiCGSTAB, preconditioned by a sweep in either direction; it stops when the residual has fallen
-    by `accuracy`. The values of the smallest residual are kept.
+    BiCGSTAB, preconditioned by a sweep in each direction; arguments and result are explained there.
 
     Further arguments:
         values: to improve; the empty state's is the cost per unit of time.
         cost: per unit of time in each state.
-        accuracy: share of the residual that may be left.
-        steps: at most so many.
-
-    Returns:
-        The steps done, and the share of the residual that is left.
+        accuracy: factor by which the residual shall decrease.
+        steps: largest number of steps.
     """
     flow, inverse, swept = np.empty(values.size), np.empty(values.size), np.empty(values.size)
     invert_diagonal(start, counts, before, rates, arrivals, target, inverse)

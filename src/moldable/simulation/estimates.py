@@ -1,7 +1,7 @@
-"""What do the tallies say, and how sure is it?
+"""Point estimates and confidence intervals from the tallies of independent replications.
 
-Replications are independent, so their spread gives honest intervals whatever happens within one:
-blocked jobs come in clusters, and a run without any is not evidence of one in three million.
+The spread of replications gives valid intervals whatever the correlations within one: blocked jobs
+come in clusters, and a run without any does not show that blocking is below one in a million.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ CONFIDENCE: Final = 0.95
 TAIL: Final = (1.0 - CONFIDENCE) / 2.0
 ESTIMATORS: Final = ("assigned", "realised", "completed_only")
 TINY: Final = 1e-300
-"""Keeps a window without any length from dividing by zero."""
+"""Avoids division by zero for windows of length 0."""
 SUSPICIOUS: Final = 1.0 - 5.7e-7
-"""Confidence of five standard errors: an identity that fails it is reported as broken."""
+"""Confidence of five standard errors, at which a violated identity is reported."""
 
 
 def ratio(above: Floats, below: Floats) -> Estimate:
     """Estimate a ratio of means from replications.
 
-    Replications in which nothing counted below say nothing about the spread of the ratio.
+    Replications with a zero denominator carry no information about the spread of the ratio.
     """
     value = float(above.sum() / below.sum()) if below.sum() > 0 else math.nan
     used = int(np.count_nonzero(below))
@@ -40,13 +40,13 @@ def ratio(above: Floats, below: Floats) -> Estimate:
 
 
 def errors_of(above: Floats, below: Floats) -> Floats:
-    """Return what each replication adds to the error of a ratio of means, to first order."""
+    """Return the contribution of each replication to the error of a ratio, to first order."""
     value = above.sum() / below.sum()
     return np.asarray((above - value * below) / below.mean())
 
 
 def around(value: float, errors: Floats, freedom: int | None = None) -> Estimate:
-    """Return a value with the interval that the errors of replications give it."""
+    """Return a value with the confidence interval that the errors of replications imply."""
     count = errors.size
     error = math.sqrt(float(errors @ errors) / (count * (count - 1)))
     reach = student(count - 1 if freedom is None else freedom) * error
@@ -59,15 +59,15 @@ def blocking(tallies: Tallies, classes: Mask, system: System) -> Estimate:
     arrived = tallies.arrived[..., classes].sum(axis=(0, 2))
     if arrived.sum() == 0.0:
         return Estimate(math.nan, None)
-    interval = share_interval(blocked, arrived, 1.0 + _remembered(tallies, arrived, system))
+    interval = share_interval(blocked, arrived, 1.0 + _correlated(tallies, arrived, system))
     return Estimate(float(blocked.sum() / arrived.sum()), interval)
 
 
-def _remembered(tallies: Tallies, jobs: Floats, system: System) -> float:
-    """Return how many of these jobs arrive before a full cluster has forgotten that it was.
+def _correlated(tallies: Tallies, jobs: Floats, system: System) -> float:
+    """Return how many of these jobs arrive during the correlation time of a full cluster.
 
-    That takes about a mean execution time of the slowest kind; blocked jobs in this time may all
-    have the same cause. Arrivals that are not Poisson may remember for longer.
+    It is about a mean execution time of the slowest kind; blocked jobs in this time may all have
+    the same cause. Arrivals that are not Poisson may be correlated for longer.
     """
     if not system.poisson:
         return math.inf
@@ -78,19 +78,19 @@ def _remembered(tallies: Tallies, jobs: Floats, system: System) -> float:
 def share_interval(events: Floats, trials: Floats, cluster: float) -> tuple[float, float] | None:
     """Return the interval of a probability from events and trials in each replication.
 
-    Where every replication saw some events (of the rarer outcome), their spread gives it. Else it
-    is the Clopper-Pearson interval of the effective number of events, as in E. L. Korn and B. I.
-    Graubard, "Confidence intervals for proportions with small expected number of positive counts
-    estimated from survey data", Survey Methodology 24, 1998: events come in clusters, so the
-    effective number is what would give independent trials the same relative error. The upper limit
-    takes fewer of them than the lower one: where clusters were missed by chance, the share and its
-    spread are both too small, but a share that is too large comes with a large spread.
+    If every replication has events of the rarer outcome, their spread gives it. Otherwise it is the
+    Clopper-Pearson interval of the effective number of events, as in E. L. Korn and B. I. Graubard,
+    "Confidence intervals for proportions with small expected number of positive counts estimated
+    from survey data", Survey Methodology 24, 1998: events come in clusters, and the effective
+    number gives independent trials the same relative error. The upper limit uses fewer of them: if
+    clusters were missed by chance, both the estimate and its spread are too small, whereas an
+    estimate that is too large has a large spread.
 
     Args:
         events: in each replication.
         trials: in each replication.
-        cluster: most trials that may share one outcome, on average; with clusters of geometric size
-            the effective number is at least events / (2 cluster - 1), that of all being as large.
+        cluster: largest mean number of trials with a common outcome; if clusters have geometric
+            size, the effective number is at least events / (2 cluster - 1).
     """
     if events.size < 2:  # noqa: PLR2004 - one run has no spread
         return None
@@ -123,10 +123,10 @@ def _effective(events: Floats, trials: Floats) -> float:
 def _allowing_for_missed_clusters(effective: float, total: float, used: int, seen: int) -> float:
     """Lower an effective number of events that comes from few clusters.
 
-    There are no more of them than clusters. Replications without any event tell the mean number of
-    clusters in each, if it is Poisson; events per cluster are taken to be geometric, whose variance
-    makes a cluster count for less than one event. That variance is known from few clusters only:
-    the ratio of Student's and normal quantiles, squared, allows for it.
+    It is at most the number of clusters. The share of replications without events gives the mean
+    number of clusters in each, if it is Poisson; events per cluster are assumed to be geometric,
+    whose variance makes a cluster count for less than one event. As that variance is estimated from
+    few clusters, the squared ratio of normal and Student quantiles is applied.
     """
     clusters = -used * math.log1p(-seen / used) if seen < used else math.inf
     per_cluster = max(total / clusters, 1.0)
@@ -165,12 +165,12 @@ def mean_time(tallies: Tallies, classes: Mask, system: System, estimator: str) -
 def _with_rare_kinds(
     estimate: Estimate, tallies: Tallies, classes: Mask, system: System
 ) -> Estimate:
-    """Widen the interval of a mean time by kinds that were granted seldom or never.
+    """Widen the interval of a mean time for kinds that were rarely or never granted.
 
     The spread of replications does not show them. Their share among accepted jobs has an upper
-    bound, however, which is taken to be made up of the slowest of them, and then of the fastest.
-    Unlike a blocked job, a granted one changes the idle servers: they come back to a level that is
-    seldom reached about as often as the root of the jobs that arrive while they drift away from it.
+    bound, which is attributed to the slowest of them for one end and to the fastest for the other.
+    A granted job, unlike a blocked one, changes the idle servers, which return to a rare level
+    about as often as the square root of the jobs that arrive while they drift away from it.
     """
     every = tallies.granted.sum(axis=0)
     granted = every[:, classes[system.kind_class]].sum(axis=1)
@@ -179,7 +179,7 @@ def _with_rare_kinds(
     rare = classes[system.kind_class] & ((every == 0.0) & (granted > 0.0)[:, None]).any(axis=0)
     room = _largest_shares(tallies, classes, system) - every.sum(axis=0) / granted.sum()
     gaps = system.kind_scale - estimate.value
-    cluster = 1.0 + math.sqrt(_remembered(tallies, granted, system))
+    cluster = 1.0 + math.sqrt(_correlated(tallies, granted, system))
     shifts = []
     for side in (rare & (gaps < 0.0), rare & (gaps > 0.0)):
         events = every[:, side].sum(axis=1)
@@ -205,23 +205,19 @@ def _largest_shares(tallies: Tallies, classes: Mask, system: System) -> Floats:
 
 
 def by_class(tallies: Tallies, system: System, estimator: str) -> tuple[ClassPerformance, ...]:
-    """Return the figures of every class."""
-    parts = []
-    granted = tallies.granted.sum(axis=(0, 1))
+    """Return the performance of every class."""
+    classes, granted = system.workload.classes, tallies.granted.sum(axis=(0, 1))
     running = mean_jobs(tallies) / system.servers
-    for j, job_class in enumerate(system.workload.classes):
-        only = np.arange(len(system.workload.classes)) == j
-        kinds = system.kind_class == j
-        parts.append(
-            ClassPerformance(
-                job_class.name,
-                blocking(tallies, only, system),
-                mean_time(tallies, only, system, estimator),
-                width_shares(system, granted, kinds),
-                by_width(system, running, kinds),
-            )
+    return tuple(
+        ClassPerformance(
+            job_class.name,
+            blocking(tallies, only, system),
+            mean_time(tallies, only, system, estimator),
+            width_shares(system, granted, only[system.kind_class]),
+            by_width(system, running, only[system.kind_class]),
         )
-    return tuple(parts)
+        for job_class, only in zip(classes, np.eye(len(classes), dtype=np.bool_), strict=True)
+    )
 
 
 def mean_jobs(tallies: Tallies) -> Floats:
@@ -231,10 +227,10 @@ def mean_jobs(tallies: Tallies) -> Floats:
 
 
 def identities(tallies: Tallies, system: System) -> list[str]:
-    """Test rate conservation and Little's law, which equilibrium implies; name what fails.
+    """Test rate conservation and Little's law, which hold in equilibrium; describe failures.
 
-    Sizes without a variance are tested alike: a replication that is far off widens the spread as
-    much as it moves the mean, so the statistic stays small, and the test errs on the quiet side.
+    Sizes without a variance are tested, too: an outlier among the replications widens the spread as
+    much as it shifts the mean, so the test is conservative.
     """
     if isinstance(system.arrivals, ArrivalTimes):
         return []  # a list of arrivals has no equilibrium
@@ -262,7 +258,7 @@ def identities(tallies: Tallies, system: System) -> list[str]:
 
 
 def student(freedom: float, confidence: float = CONFIDENCE) -> float:
-    """Return how many standard errors the confidence reaches on either side."""
+    """Return the half-width of a confidence interval in standard errors."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + confidence / 2.0))

@@ -1,7 +1,7 @@
-"""How are policies simulated so that they can be told apart?
+"""Simulate several policies with common random numbers.
 
-All of them meet the same arrivals, sizes and draws: whatever luck one run has, the others share it,
-and it cancels in their differences. Only the start is drawn for each, from its own equilibrium.
+All policies use the same arrivals, sizes and uniform numbers, so common variation cancels in their
+differences. Only the initial state is drawn for each policy, from its own equilibrium.
 """
 
 from __future__ import annotations
@@ -9,39 +9,30 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self, final
+from typing import Final, Self, final
 
 import numpy as np
 
 from moldable.arrays import Floats
 from moldable.simulation import estimates
-from moldable.simulation.plan import MAIN, Plan
-from moldable.simulation.replications import Progress, count_workers, cut
-from moldable.simulation.rounds import STEP, Rounds, until_enough
-from moldable.simulation.simulate import (
-    MOST_JOBS,
-    ROUND_JOBS,
-    check_seed_and_threads,
-    compile_kernel,
-    fresh_seed,
-    warmup_of,
-)
-from moldable.simulation.summary import performance
+from moldable.simulation.replications import Progress
+from moldable.simulation.run import STEP, Run, run_until_precise
+from moldable.simulation.simulate import RunOptions, fresh_seed, prepare_run
 from moldable.system.loss_system import System
 from moldable.system.performance import Estimate, Performance
 
-KERNEL = "bucket-ring"
-"""Jobs keep their sizes in it, whatever width they are given."""
+KERNEL: Final = "bucket-ring"
+"""In this kernel a job has the same size whatever its width."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A figure and what each replication adds to its error; None if it is exact.
+    """A figure and the error of each replication.
 
     Attributes:
         estimate: the figure with its interval.
-        errors: of each replication, in the figure's units.
+        errors: what each replication adds to its error; None if it is exact.
     """
 
     estimate: Estimate
@@ -69,7 +60,7 @@ class Paired:
 
 
 def difference(one: Sample, other: Sample) -> Estimate:
-    """Return one figure minus the other, with an interval that knows what they share."""
+    """Return one figure minus the other, with an interval that uses common random numbers."""
     value = one.value - other.value
     if one is other:
         return Estimate.exact(0.0)
@@ -80,7 +71,7 @@ def difference(one: Sample, other: Sample) -> Estimate:
     if not parts:
         return Estimate.exact(value)
     if any(not part.any() for part in parts):
-        # Nothing was blocked in one of them: its replications say nothing about its error.
+        # Nothing was blocked under one of them: its replications do not show its error.
         return Estimate(value, (pair[0][0] - pair[1][1], pair[0][1] - pair[1][0]))
     zero = np.zeros_like(parts[0])
     own = zero if one.errors is None else one.errors
@@ -96,72 +87,44 @@ def simulate_together(
     threads: int | None,
     progress: Progress | None,
 ) -> dict[str, Paired]:
-    """Simulate policies on common random numbers until all of them are precise enough.
+    """Simulate policies with common random numbers until all of them are precise enough.
 
     Args:
         systems: one scenario under each policy, by name, with the reason for simulating it.
-        precision: of every policy's own figures.
-        seed: of the random numbers; a fresh one if not given.
-        threads: how many; all cores by default.
+        precision: target half-width of the intervals of every policy.
+        seed: random seed; a new one if not given.
+        threads: number of threads; all cores by default.
         progress: called with (finished, planned) replications.
     """
     if not systems:
         return {}
-    check_seed_and_threads(seed, threads)
-    seed = fresh_seed() if seed is None else int(seed)
-    plans = {
-        name: Plan(
-            system,
-            "equilibrium",
-            0.0,
-            ROUND_JOBS,
-            1,
-            finished=False,
-            seed=seed,
-            stream=MAIN,
-            common=True,
-        )
+    options = RunOptions(
+        replications=STEP,
+        precision=precision,
+        seed=fresh_seed() if seed is None else seed,
+        threads=threads,
+        progress=progress,
+    )
+    runs = {
+        name: prepare_run(system, options, KERNEL, common=True)
         for name, (system, _) in systems.items()
     }
-    runs = _rounds(plans, precision, threads, progress)
-    converged = until_enough(list(runs.values()), STEP)
-    if len({run.gathered and run.gathered.replications for run in runs.values()}) > 1:
+    longest = max(run.plan.warmup for run in runs.values())
+    for run in runs.values():
+        run.plan = dataclasses.replace(run.plan, warmup=longest)
+    converged = run_until_precise(list(runs.values()), options.replications)
+    if len({run.tallies.replications for run in runs.values()}) > 1:
         raise KeyboardInterrupt  # only whole rounds can be compared
     return {name: _paired(run, systems[name][1], converged=converged) for name, run in runs.items()}
 
 
-def _rounds(
-    plans: Mapping[str, Plan], precision: float, threads: int | None, progress: Progress | None
-) -> dict[str, Rounds]:
-    """Prepare every plan, all with the longest warm-up that any of them needs."""
-    workers = count_workers(threads, None)
-    notes: dict[str, list[str]] = {}
-    longest = 0.0
-    for name, plan in plans.items():
-        compile_kernel(plan, KERNEL, cut(range(STEP), KERNEL, workers)[0])
-        needed, notes[name] = warmup_of(plan, KERNEL, None)
-        longest = max(longest, needed)
-
-    def rounds(name: str) -> Rounds:
-        plan = dataclasses.replace(plans[name], warmup=longest)
-        means = (workers, None, progress)
-        return Rounds(plan, KERNEL, "assigned", precision, MOST_JOBS, *means, notes=notes[name])
-
-    return {name: rounds(name) for name in plans}
-
-
-def _paired(run: Rounds, reason: str, *, converged: bool) -> Paired:
-    tallies, system = run.tallies, run.plan.system
-    answer = performance(run, reason, converged=converged)
-    granted = tallies.granted.sum(axis=0)
+def _paired(run: Run, reason: str, *, converged: bool) -> Paired:
+    answer = run.performance(reason, converged=converged)
+    blocked, arrived = run.tallies.blocked.sum(axis=(0, 2)), run.tallies.arrived.sum(axis=(0, 2))
+    granted = run.tallies.granted.sum(axis=0)
+    times = granted @ run.plan.system.kind_scale
     return Paired(
         answer,
-        Sample(
-            answer.blocking,
-            estimates.errors_of(tallies.blocked.sum(axis=(0, 2)), tallies.arrived.sum(axis=(0, 2))),
-        ),
-        Sample(
-            answer.mean_execution_time,
-            estimates.errors_of(granted @ system.kind_scale, granted.sum(axis=1)),
-        ),
+        Sample(answer.blocking, estimates.errors_of(blocked, arrived)),
+        Sample(answer.mean_execution_time, estimates.errors_of(times, granted.sum(axis=1))),
     )

@@ -1,7 +1,7 @@
-"""What exactly is to be run, and what comes back?
+"""What a replication runs, and what it counts.
 
-A plan is a picklable value: any worker on any machine that gets the plan and a list of replications
-returns the same tallies.
+A plan can be pickled: any worker on any machine returns the same tallies for the same plan and
+replications.
 """
 
 from __future__ import annotations
@@ -17,11 +17,20 @@ from moldable.arrays import Floats
 from moldable.simulation.start import Start
 from moldable.system.loss_system import System
 
-MAIN, PILOT, TRIAL, DESCENT, JUDGED = range(5)
-"""First part of the spawn key of random numbers that must never be shared."""
+MAIN, PILOT, TRIAL, SPLITTING, JUDGED = range(5)
+"""First part of the spawn key: parts of a run that never share random numbers."""
 
 Report = Callable[[float], None]
-"""Hears which share of a chunk is done; may raise to stop it."""
+"""Called with the share of a chunk that is done; may raise to stop it."""
+
+
+def no_report(share: float) -> None:
+    """Ignore the progress of a chunk."""
+
+
+def report_part(report: Report, part: int, parts: int) -> Report:
+    """Return a function that reports the progress of one of several equal parts."""
+    return lambda share: report((part + share) / parts)
 
 
 def child_seed(seed: int, *key: int) -> int:
@@ -38,15 +47,15 @@ class Plan:
     """One kind of replication.
 
     Attributes:
-        system: what is simulated.
-        start: how it begins.
-        warmup: time that is not counted, in units of time.
+        system: the system to simulate.
+        start: its initial state.
+        warmup: time that is not counted.
         jobs: arrivals to count in each batch.
-        batches: how many batches are tallied one by one.
-        finished: whether jobs that began and ended in the window are told apart.
+        batches: number of batches with separate tallies.
+        finished: whether jobs that arrive and complete in the window are counted separately.
         seed: of the whole run.
-        stream: MAIN or PILOT, which never share random numbers.
-        common: whether every policy meets the same arrivals, sizes and draws.
+        stream: first part of the spawn key, such as MAIN or PILOT.
+        common: whether all policies use the same arrivals, sizes and uniform numbers.
     """
 
     system: System
@@ -60,26 +69,26 @@ class Plan:
     common: bool = False
 
     def seeds(self, replication: int, part: int) -> np.random.SeedSequence:
-        """Return the seed sequence of one part of one replication, whoever asks for it."""
+        """Return the seed sequence of one part of one replication."""
         return np.random.SeedSequence(self.seed, spawn_key=(self.stream, replication, part))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Tallies:
-    """What was counted: batches x replications x (classes or kinds).
+    """Counts by batch, replication, and class or kind.
 
     Attributes:
-        replications: which replications these are.
+        replications: the numbers of the replications.
         arrived: jobs of each class.
-        blocked: jobs of each class that were blocked.
+        blocked: blocked jobs of each class.
         granted: jobs of each kind.
         mean_jobs: jobs of each kind in the system, averaged over time.
-        booked: run time of the jobs of each kind, booked at arrival; NaN where sizes have no part.
+        booked: execution time of each kind, booked at arrival; NaN if sizes are not simulated.
         finished_jobs: jobs of each class that arrived and completed in the window.
-        finished_time: their run time.
-        time: how long each window lasted.
-        seconds: processor time spent inside kernels.
+        finished_time: their execution time.
+        time: length of each window.
+        seconds: processor time spent in kernels.
     """
 
     replications: tuple[int, ...]
@@ -106,7 +115,7 @@ class Tallies:
 
 
 def joined(parts: list[Tallies]) -> Tallies:
-    """Put the tallies of several chunks together, in the order of their replications."""
+    """Join the tallies of several chunks, in the order of their replications."""
     replications = tuple(r for part in parts for r in part.replications)
     order = np.argsort(replications)
     counted = {

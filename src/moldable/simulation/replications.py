@@ -1,104 +1,96 @@
-"""Who runs which replications?
+"""Distribute replications over threads or an executor.
 
-Chunks of replications go to threads of this process or to any `concurrent.futures.Executor`; small
-tallies come back. What a chunk gives depends on the plan and its replications alone, so neither the
-number of workers nor the chunks change a digit. Chunks of a lost worker are run again here.
+Chunks of replications run on threads of this process or on any `concurrent.futures.Executor`. The
+tallies of a chunk depend only on the plan and the replications, so neither the number of workers
+nor the size of chunks changes a result. Chunks of a lost worker are run again here.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
+import logging
 import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Final, final
 
 from moldable.errors import MoldableError
+from moldable.simulation.arrival_source import BLOCK
 from moldable.simulation.chain_run import LANE_SETS, run_chain
-from moldable.simulation.plan import Plan, Tallies, joined
+from moldable.simulation.plan import Plan, Tallies
 from moldable.simulation.ring_run import run_ring
-from moldable.system.count_model import ChainModel, chain_model
+from moldable.system.count_model import chain_model
 from moldable.system.loss_system import System
-from moldable.threads import on_threads
+from moldable.threads import interruptible, on_threads
 
 CHAIN_SLOTS: Final = 10
 CHAIN_PHASE_SLOTS: Final = 4
-SOME: Final = 4
-"""Workers that an executor, which cannot be asked, is taken to have."""
-LEAST_USE: Final = 0.1
-"""Share of the uniform clock's ticks that must be arrivals for the chain to pay."""
+EXECUTOR_WORKERS: Final = 4
+"""Assumed number of workers of an executor."""
+LEAST_ARRIVALS: Final = 0.1
+"""Share of arrivals among the ticks of the uniform clock above which the chain is faster."""
+PATIENCE: Final = 1.0
+"""Seconds after which a compilation is announced."""
+LOG: Final = logging.getLogger("moldable")
 
-Runner = Callable[..., Tallies]
 Progress = Callable[[float, int], None]
 """Called with the finished and the planned replications."""
-RUNNERS: Final[dict[str, Runner]] = {"count-chain": run_chain, "bucket-ring": run_ring}
-
-
-@final
-@dataclass(frozen=True)
-class Finished:
-    """What came back.
-
-    Attributes:
-        tallies: of the replications that finished; None if none did.
-        interrupted: whether the run was stopped before all had.
-        reason: why, if it was not the user.
-        repeated: replications that were run again because their worker was lost.
-    """
-
-    tallies: Tallies | None
-    interrupted: bool
-    reason: str
-    repeated: int
+RUNNERS: Final[dict[str, Callable[..., Tallies]]] = {
+    "count-chain": run_chain,
+    "bucket-ring": run_ring,
+}
 
 
 def choose_kernel(system: System, estimator: str, replications: int) -> str:
-    """Choose the lock-step chain where it applies and pays, the ring everywhere else.
+    """Choose the lock-step chain where it applies and is faster, otherwise the ring.
 
-    With fewer replications than lanes most would run for nothing, and the ring is faster.
+    With fewer replications than lanes, most lanes would run for nothing.
     """
+    from moldable.kernels.count_chain import CODES
+
     if not system.poisson or estimator != "assigned" or replications < LANE_SETS[0]:
         return "bucket-ring"
     model = chain_model(system)
     if model is None:
         return "bucket-ring"
-    most = CHAIN_SLOTS if model.phases == 1 else CHAIN_PHASE_SLOTS
-    return "count-chain" if fits_chain(model, most) else "bucket-ring"
+    slots = CHAIN_SLOTS if model.phases == 1 else CHAIN_PHASE_SLOTS
+    fits = model.rates.size <= slots and model.outcomes.shape[1] <= CODES
+    faster = model.arrival_rate >= LEAST_ARRIVALS * model.total_rate
+    return "count-chain" if fits and faster else "bucket-ring"
 
 
-def fits_chain(model: ChainModel, most_slots: int) -> bool:
-    """Return whether the lock-step chain can run the model, and faster than the ring."""
-    from moldable.kernels.count_chain import CODES
+def compile_kernel(plan: Plan, kernel: str, chunk: tuple[int, ...]) -> None:
+    """Compile the kernel for such a chunk, or load it from the cache, by a minimal run.
 
-    pays = model.arrival_rate >= LEAST_USE * model.total_rate
-    return pays and model.rates.size <= most_slots and model.outcomes.shape[1] <= CODES
-
-
-def run_replications(
-    plan: Plan,
-    kernel: str,
-    replications: range,
-    *,
-    workers: int,
-    executor: Executor | None,
-    progress: Progress | None,
-) -> Finished:
-    """Run all replications and report them as they finish."""
-    work = _Work(plan, kernel, cut(replications, kernel, workers), progress)
-    return work.here(workers) if executor is None else work.elsewhere(executor)
+    The chain is compiled for the number of lanes that the chunk needs.
+    """
+    interruptible(importlib.import_module, "moldable.kernels.count_chain")  # numba loads slowly
+    # The ring's kernel draws only what comes after a first block.
+    jobs = 1 if kernel == "count-chain" else BLOCK + 1
+    tiny = dataclasses.replace(plan, start="empty", warmup=0.0, jobs=jobs, batches=1)
+    patience = threading.Timer(
+        PATIENCE, LOG.info, ["compiling for this kind of system; it is kept on disk for next time"]
+    )
+    patience.daemon = True  # an interrupt while it is cancelled must not keep the process
+    patience.start()
+    try:
+        interruptible(RUNNERS[kernel], tiny, chunk)
+    finally:
+        patience.cancel()
 
 
-def count_workers(threads: int | None, executor: Executor | None) -> int:
+def count_workers(threads: int | None, executor: Executor | None = None) -> int:
     """Return how many chunks can run at once."""
-    return SOME if executor is not None else int(threads or os.cpu_count() or 1)
+    return EXECUTOR_WORKERS if executor is not None else int(threads or os.cpu_count() or 1)
 
 
 def cut(replications: range, kernel: str, workers: int) -> list[tuple[int, ...]]:
-    """Cut replications into chunks: the largest sets of lanes that leave no worker without one.
+    """Divide replications into chunks: the largest sets of lanes that leave no worker idle.
 
-    The ring has no lanes, so there chunks are small enough for all workers to end together.
+    The ring has no lanes, so its chunks are small enough for all workers to end together.
     """
     count = len(replications)
     if kernel == "count-chain":
@@ -110,83 +102,90 @@ def cut(replications: range, kernel: str, workers: int) -> list[tuple[int, ...]]
 
 
 @final
-class _Work:
-    """Chunks to run, and what has come of them."""
+class ChunkRunner:
+    """Chunks of replications that run at the same time.
+
+    Attributes:
+        results: the tallies of each chunk; None if it did not finish.
+        interrupted: whether the run was stopped before all had finished.
+        reason: why, unless the user stopped it.
+        repeated: replications that were run again because their worker was lost.
+    """
 
     def __init__(
-        self,
-        plan: Plan,
-        kernel: str,
-        chunks: list[tuple[int, ...]],
-        progress: Progress | None,
+        self, plan: Plan, kernel: str, chunks: list[tuple[int, ...]], progress: Progress | None
     ) -> None:
         self.plan, self.runner, self.chunks, self.progress = plan, RUNNERS[kernel], chunks, progress
         self.results: list[Tallies | None] = [None] * len(chunks)
         self.shares = [0.0] * len(chunks)
         self.stop = threading.Event()
+        self.interrupted, self.reason, self.repeated = False, "", 0
 
-    def here(self, workers: int) -> Finished:
-        """Run on threads of this process; an interruption is heeded within a slice."""
+    def run(self, workers: int, executor: Executor | None) -> None:
+        """Run all chunks, and keep those that finished if the run is stopped."""
         try:
-            list(on_threads(self._run_into, range(len(self.chunks)), workers, self._tell))
+            if executor is not None:
+                self._run_on(executor)
+                return
+            list(on_threads(self._run, range(len(self.chunks)), workers, self._tell))
         except KeyboardInterrupt:
-            return self._finished("")
+            self.interrupted = None in self.results
+        except (MemoryError, OSError) as error:
+            if executor is None:
+                raise
+            self.interrupted, self.reason = None in self.results, str(error) or type(error).__name__
         finally:
             self.stop.set()
-        return self._finished()
 
-    def elsewhere(self, executor: Executor) -> Finished:
-        """Run on any executor; what is lost there is run here."""
+    def _run_on(self, executor: Executor) -> None:
         lost: list[int] = []
         waiting: dict[Future[Tallies], int] = {}
         ended: SimpleQueue[Future[Tallies]] = SimpleQueue()
         try:
             for number, chunk in enumerate(self.chunks):
-                try:
-                    waiting[executor.submit(self.runner, self.plan, chunk)] = number
-                except Exception:  # noqa: BLE001 - a broken executor takes no more work
-                    lost.append(number)
+                waiting[self._submit(executor, chunk)] = number
             for future in waiting:
                 future.add_done_callback(ended.put)
             for _ in waiting:
                 future = ended.get()
-                self._take(future, waiting[future], lost)
-            for number in lost:
-                self._keep(number, self._run(number))
+                try:
+                    self._keep(waiting[future], future.result())
+                except MoldableError:
+                    raise
+                except Exception:  # noqa: BLE001 - any failure of a worker: run its chunk here
+                    lost.append(waiting[future])
+                    continue
                 self._tell()
         except KeyboardInterrupt:
             for future, number in waiting.items():
-                if not future.cancel() and _succeeded(future):
+                if not future.cancel() and future.done() and future.exception() is None:
                     self._keep(number, future.result())
-            return self._finished("")
-        except (MemoryError, OSError) as error:
-            return self._finished(str(error) or type(error).__name__)
-        return self._finished(repeated=sum(len(self.chunks[number]) for number in lost))
-
-    def _take(self, future: Future[Tallies], number: int, lost: list[int]) -> None:
-        try:
-            self._keep(number, future.result())
-        except MoldableError:
             raise
-        except Exception:  # noqa: BLE001 - any failure of a worker: run its chunk here
-            lost.append(number)
-            return
-        self._tell()
+        for number in lost:
+            self._run(number)
+            self._tell()
+        self.repeated = sum(len(self.chunks[number]) for number in lost)
+
+    def _submit(self, executor: Executor, chunk: tuple[int, ...]) -> Future[Tallies]:
+        try:
+            return executor.submit(self.runner, self.plan, chunk)
+        except Exception as error:  # noqa: BLE001 - a broken executor takes no more work
+            refused: Future[Tallies] = Future()
+            refused.set_exception(error)
+            return refused
 
     def _keep(self, number: int, tallies: Tallies) -> None:
         self.results[number], self.shares[number] = tallies, 1.0
 
-    def _run_into(self, number: int) -> None:
-        """Keep what a chunk gives before its end is told, so that no interrupt can lose it."""
-        self._keep(number, self._run(number))
+    def _run(self, number: int) -> None:
+        """Run a chunk and keep its tallies before anything is reported that may be interrupted."""
 
-    def _run(self, number: int) -> Tallies:
-        return self.runner(self.plan, self.chunks[number], lambda share: self._heed(number, share))
+        def report(share: float) -> None:
+            if self.stop.is_set():
+                raise _StoppedError
+            self.shares[number] = share
 
-    def _heed(self, number: int, share: float) -> None:
-        if self.stop.is_set():
-            raise _StoppedError
-        self.shares[number] = share
+        self._keep(number, self.runner(self.plan, self.chunks[number], report))
 
     def _tell(self) -> None:
         if self.progress is not None:
@@ -194,16 +193,6 @@ class _Work:
             done = sum(s * len(c) for s, c in zip(self.shares, self.chunks, strict=True))
             self.progress(earlier + done, earlier + sum(map(len, self.chunks)))
 
-    def _finished(self, reason: str | None = None, repeated: int = 0) -> Finished:
-        done = [tallies for tallies in self.results if tallies is not None]
-        missing = len(done) < len(self.results)
-        interrupted = reason is not None and missing
-        return Finished(joined(done) if done else None, interrupted, reason or "", repeated)
-
-
-def _succeeded(future: Future[Tallies]) -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
-
 
 class _StoppedError(Exception):
-    """The run was given up while this chunk was under way."""
+    """The run was stopped while this chunk was under way."""

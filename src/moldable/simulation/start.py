@@ -1,9 +1,9 @@
-"""Which jobs are running when a replication begins?
+"""Draw the jobs that are running when a replication starts.
 
-"equilibrium" draws counts from the truncated product form of the wished widths, with independent
-equilibrium residual sizes. It is exactly stationary if arrivals are Poisson and one width that
-divides the servers is ever granted, with the same probability whenever it fits; otherwise it is
-approximate. "empty" is what the paper did.
+"equilibrium" draws counts from the truncated product form of the requested widths, with independent
+equilibrium residual sizes. It is exactly stationary if arrivals are Poisson and only one width,
+which divides the servers, is ever granted, with the same probability whenever it fits; otherwise it
+is approximate. "empty" is what the paper used.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ TRIES: Final = 1000
 
 
 def exactly_stationary(system: System, start: Start) -> bool:
-    """Return whether the start is the stationary state itself, so that no warm-up is needed."""
+    """Return whether the start is exactly stationary, so that no warm-up is needed."""
     if start != "equilibrium" or not system.poisson:
         return False
     return all(
         members.size == 1 and _erlang(system, int(members[0]), servers)
-        for members, servers in _groups(system)
+        for members, servers in _pools(system)
     )
 
 
 def _erlang(system: System, kind: int, servers: int) -> bool:
     """Return whether a pool with one kind of job is Erlang's loss system.
 
-    Its width divides the servers, and the probability that it is granted is the same whenever it
-    fits: arrivals of accepted jobs are then Poisson until the pool is full.
+    Its width divides the servers, and it is granted with the same probability whenever it fits:
+    accepted jobs then arrive as a Poisson process until the pool is full.
     """
     width = int(system.kind_width[kind])
     granted = system.wishes[system.kind_class[kind]][:, kind]
@@ -46,7 +46,7 @@ def _erlang(system: System, kind: int, servers: int) -> bool:
 
 
 def initial_counts(system: System, start: Start, rng: np.random.Generator) -> Ints:
-    """Return how many jobs of each kind run at time 0."""
+    """Return the number of jobs of each kind at time 0."""
     counts = np.zeros(system.kind_width.size, dtype=np.int64)
     if isinstance(start, Mapping):
         return _given(system, start)
@@ -58,13 +58,13 @@ def initial_counts(system: System, start: Start, rng: np.random.Generator) -> In
         )
     if start == "equilibrium":
         offered = _offered(system)
-        for members, servers in _groups(system):
+        for members, servers in _pools(system):
             widths = system.kind_width[members]
             counts[members] = _truncated(offered[members], widths, servers, rng)
     return counts
 
 
-def _groups(system: System) -> list[tuple[Ints, int]]:
+def _pools(system: System) -> list[tuple[Ints, int]]:
     """Return the kinds of each pool and its servers."""
     if system.shared:
         return [(np.arange(system.kind_width.size), system.servers)]
@@ -74,7 +74,7 @@ def _groups(system: System) -> list[tuple[Ints, int]]:
 
 
 def _offered(system: System) -> Floats:
-    """Mean jobs of each kind if nothing were ever short."""
+    """Return the mean number of jobs of each kind on infinitely many servers."""
     rates = np.array([job_class.arrival_rate for job_class in system.workload.classes])
     wished = np.array([system.wishes[j][-1, k] for k, j in enumerate(system.kind_class)])
     offered: Floats = rates[system.kind_class] * wished * system.kind_scale
@@ -82,10 +82,10 @@ def _offered(system: System) -> Floats:
 
 
 def _truncated(offered: Floats, widths: Ints, servers: int, rng: np.random.Generator) -> Ints:
-    """Draw independent Poisson counts that fit together."""
+    """Draw independent Poisson counts, given that the jobs fit on the servers."""
     if offered.size == 1:
         return np.array([_truncated_poisson(float(offered[0]), servers // int(widths[0]), rng)])
-    # Tilting by theta**width leaves the law given the total unchanged and makes overload fit.
+    # Scaling by theta**width does not change the distribution given the total, and makes it fit.
     low, high = 0.0, 1.0
     if float(offered @ widths) > servers:
         for _ in range(60):
@@ -101,13 +101,13 @@ def _truncated(offered: Floats, widths: Ints, servers: int, rng: np.random.Gener
 
 
 def _truncated_poisson(mean: float, most: int, rng: np.random.Generator) -> int:
-    """Draw from the Poisson law given that it is at most `most`, exactly."""
+    """Draw exactly from the Poisson distribution truncated at `most`."""
     if mean <= most:
         while True:
             count = int(rng.poisson(mean))
             if count <= most:
                 return count
-    # Overloaded: p(most - i) falls at least geometrically, so a window below the end is enough.
+    # Overloaded: p(most - i) decreases at least geometrically, so a window is enough.
     window = min(most, int(np.ceil(40.0 * (1.0 + most / max(mean - most, mean**0.5)))))
     counts = np.arange(most, most - window - 1, -1)
     log_ratio = np.concatenate(([0.0], np.cumsum(np.log(counts[:-1] / mean))))
@@ -135,16 +135,10 @@ def _given(system: System, start: Mapping[Any, Any]) -> Ints:
                 f"start: jobs of class {name!r} never have width {width} under this policy; "
                 f"its widths are {known}"
             )
-        jobs = whole(count, f"start, width {width}: jobs", SimulationError, least=0)
-        # Compared as Python integers: sums of huge ones would wrap around in arrays.
-        held = jobs * int(system.kind_width[match][0])
-        if held > system.servers:
-            raise SimulationError(
-                f"start: its jobs need {held} servers, but there are {system.servers}"
-            )
-        counts[match] = jobs
-    for members, servers in _groups(system):
-        busy = int(counts[members] @ system.kind_width[members])
+        counts[match] = whole(count, f"start, width {width}: jobs", SimulationError, least=0)
+    for members, servers in _pools(system):
+        # Python integers, because products of huge ones would wrap around in arrays.
+        busy = sum(int(counts[k]) * int(system.kind_width[k]) for k in members)
         if busy > servers:
             raise SimulationError(f"start: its jobs need {busy} servers, but there are {servers}")
     return counts

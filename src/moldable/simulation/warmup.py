@@ -1,38 +1,86 @@
-"""How long does a run take to forget its start?
+"""Choose how long the warm-up lasts.
 
-One warm-up for the whole run, in units of time, from a pilot that depends on nothing but the seed
-and the parameters: MSER-5 on the busy servers, averaged over the pilot's replications. The cut that
-leaves the least standard error of the mean wins; cuts in the last half are not believed, and a
-pilot whose best cut is the last one tried is run again, twice as long.
+All replications have the same warm-up. A pilot run, which depends only on the seed and the
+parameters, applies MSER-5 to the number of busy servers averaged over its replications: the
+truncation with the least standard error of the mean is chosen among those in the first half. A
+pilot whose best truncation is the last one tried is repeated, twice as long.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from moldable.arrays import Floats
+from moldable.errors import SimulationError
+from moldable.model.arrivals import ArrivalTimes
 from moldable.simulation.plan import PILOT, Plan, Tallies
+from moldable.simulation.replications import RUNNERS
+from moldable.simulation.start import exactly_stationary
+from moldable.system.loss_system import mean_size
+from moldable.threads import interruptible
 
+LONGEST: Final = 2e8
+LONGEST_SHARE: Final = 100.0
+"""Most arrivals in a warm-up: the first, or the second times the arrivals that are counted."""
 BATCHES: Final = 200
 GROUP: Final = 5
 REPLICATIONS: Final = 16
 SPAN: Final = 20.0
 """Length of the pilot in mean execution times of the slowest kind."""
 LEAST: Final = {True: 1.0, False: 6.0}
-"""Warm-up in the same unit below which no pilot is believed: noise may hide the slowest jobs.
+"""Shortest warm-up in the same unit, because noise may hide the slowest jobs.
 
-Few are far from equilibrium when a run starts near it (True), all when it does not (False)."""
+Few of them are far from equilibrium if a run starts near it (True), all if it does not (False)."""
 MOST_JOBS: Final = 4_000_000
-"""Arrivals that a pilot may spend in all."""
+"""Most arrivals in a pilot."""
 DOUBLINGS: Final = 2
-"""How often a pilot that did not settle is made twice as long, if its arrivals allow."""
+"""How often the length of a pilot that did not settle is doubled, if its arrivals allow."""
 LASTED: Final = 2.0
-"""Time that a number of arrivals may take in a pilot, relative to its mean. Gaps without a variance
-may make it any number; jobs come and go with the arrivals, so that is no reason to run on."""
+"""Largest time that a number of arrivals takes in a pilot, relative to its mean. Without a variance
+of the gaps it may take any time, but jobs come and go with the arrivals."""
+
+
+def warmup_of(plan: Plan, kernel: str, requested: float | None) -> tuple[float, list[str]]:
+    """Return the length of the warm-up, and warnings about it.
+
+    Args:
+        plan: what is run.
+        kernel: which runs the pilot.
+        requested: length in mean sizes; chosen by a pilot if None.
+    """
+    unit, rate = mean_size(plan.system), plan.system.workload.arrival_rate
+    if requested is not None:
+        _refuse_endless(plan, requested * unit * rate, "ask for a shorter warm-up")
+        return requested * unit, []
+    listed = isinstance(plan.system.arrivals, ArrivalTimes)
+    if listed or exactly_stationary(plan.system, plan.start):
+        return 0.0, []
+    # No pilot settles within less than one mean execution time of the slowest kind.
+    slowest = float(plan.system.kind_scale.max())
+    _refuse_endless(plan, slowest * rate, "ask for more jobs, or give warmup= (--warmup)")
+    time, unsettled = choose_warmup(plan, partial(interruptible, RUNNERS[kernel]))
+    if unsettled is None:
+        return time, []
+    note = (
+        f"the pilot did not settle within {unsettled / unit:.3g} mean sizes, so a warm-up of "
+        f"{time / unit:.3g} may be too short; give --warmup (in Python: warmup=)"
+    )
+    return time, [note]
+
+
+def _refuse_endless(plan: Plan, arrivals: float, fix: str) -> None:
+    """Refuse a warm-up that lasts much longer than what is counted."""
+    most = max(LONGEST, LONGEST_SHARE * plan.jobs)
+    if arrivals > most:
+        raise SimulationError(
+            f"the slowest jobs need a warm-up of {arrivals:.2g} arrivals in each replication, more "
+            f"than {most:.2g}; {fix}, lower the load, or leave the slowest class out"
+        )
 
 
 def choose_warmup(
@@ -40,11 +88,11 @@ def choose_warmup(
 ) -> tuple[float, float | None]:
     """Run pilots until one settles.
 
-    Returns the time to leave out and, if no pilot settled, how long the last one was.
+    Returns the length of the warm-up and, if no pilot settled, the length of the last one.
     """
     slowest = float(np.max(plan.system.kind_scale))
     lengths = (_length(plan, SPAN * 2.0**k * slowest) for k in range(DOUBLINGS + 1))
-    for jobs, replications in dict.fromkeys(lengths):  # those beyond MOST_JOBS are all alike
+    for jobs, replications in dict.fromkeys(lengths):  # MOST_JOBS may make them equal
         pilot = dataclasses.replace(
             plan, warmup=0.0, jobs=jobs, batches=BATCHES, finished=False, stream=PILOT
         )
@@ -54,7 +102,7 @@ def choose_warmup(
         settled = cut < latest_cut(busy.size)
         if settled:
             break
-    batch = jobs / plan.system.workload.arrival_rate  # the mean time of one
+    batch = jobs / plan.system.workload.arrival_rate  # its mean time
     steady = 1.0 / LASTED <= float(time.sum()) / (BATCHES * batch) <= LASTED
     passed = min(float(time[:cut].sum()), LASTED * cut * batch)
     enough = max(passed, LEAST[plan.start == "equilibrium"] * slowest)
@@ -62,7 +110,7 @@ def choose_warmup(
 
 
 def _length(plan: Plan, span: float) -> tuple[int, int]:
-    """Return the jobs of each batch and the replications of a pilot of this span."""
+    """Return the jobs of each batch and the replications of a pilot of this time span."""
     rate, replications = plan.system.workload.arrival_rate, REPLICATIONS
     while replications > 2 and span * rate * replications > MOST_JOBS:  # noqa: PLR2004
         replications //= 2
@@ -70,17 +118,13 @@ def _length(plan: Plan, span: float) -> tuple[int, int]:
 
 
 def mser(series: Floats) -> int:
-    """Return how many values to leave out by the MSER-5 rule."""
+    """Return how many values the MSER-5 rule discards."""
     groups = series[: series.size // GROUP * GROUP].reshape(-1, GROUP).mean(axis=1)
-    best, least = 0, np.inf
-    for cut in range(latest_cut(series.size) // GROUP + 1):
-        rest = groups[cut:]
-        score = float(rest.var()) / rest.size
-        if score < least:
-            best, least = cut, score
-    return best * GROUP
+    cuts = range(latest_cut(series.size) // GROUP + 1)
+    scores = (groups[cut:].var() / (groups.size - cut) for cut in cuts)
+    return int(np.argmin([np.nan_to_num(score, nan=np.inf) for score in scores])) * GROUP
 
 
 def latest_cut(size: int) -> int:
-    """Return the last cut that is tried: a series cut there has not been seen to settle."""
+    """Return the last truncation that is tried: a series truncated there has not settled."""
     return (size // GROUP // 2 - 1) * GROUP

@@ -12,9 +12,9 @@ from moldable.files.policy_file import to_json
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
-from moldable.simulation.descents import rare_blocking_interval
 from moldable.simulation.plan import JUDGED, TRIAL, child_seed
 from moldable.simulation.simulate import RunOptions, simulate_system
+from moldable.simulation.splitting import rare_blocking_interval
 from moldable.system.loss_system import build_system
 from moldable.system.performance import Performance
 from moldable.tuning.targets import Target

@@ -8,7 +8,7 @@ import pytest
 from moldable import JobClass, MixedErlang, Scenario, SpeedUp, Workload, value_policy
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
-from naive.descent import follow_one
+from naive.splitting import follow_one
 
 SERVERS, RUNS = 12, 40
 ONE = Workload((JobClass("jobs", 7.0, SpeedUp([1, 1.8, 2.5])),))
@@ -52,7 +52,7 @@ def followed(kernel, model, limits, seed):
 @pytest.mark.parametrize("workload", [ONE, TWO], ids=["one class", "two classes, two phases"])
 def test_runs_are_those_of_single_jobs(kernels, workload, limits):
     model, rng = model_of(workload), np.random.default_rng(5)
-    jobs, idle, passed, lowest, lost = followed(kernels.descent, model, limits, 5)
+    jobs, idle, passed, lowest, lost = followed(kernels.splitting, model, limits, 5)
     for run in range(RUNS):
         begin = [0] * (4 + run % 4)
         left = SERVERS - len(begin) * int(model.widths[0])
@@ -66,6 +66,8 @@ def test_runs_are_those_of_single_jobs(kernels, workload, limits):
 
 def test_the_same_digits_come_out_with_the_jit_off(both_ways):
     model = model_of(TWO)
-    compiled, plain = (followed(kernels.descent, model, LIMITS["end"], 9) for kernels in both_ways)
+    compiled, plain = (
+        followed(kernels.splitting, model, LIMITS["end"], 9) for kernels in both_ways
+    )
     for ours, theirs in zip(compiled, plain, strict=True):
         assert np.array_equal(ours, theirs)

@@ -18,7 +18,7 @@ from moldable import (
     Workload,
     evaluate,
 )
-from moldable.simulation.descents import rare_blocking, rare_blocking_interval
+from moldable.simulation.splitting import rare_blocking, rare_blocking_interval
 
 CURVE = SpeedUp([1, 1.8, 2.5])
 ONE_CLASS = Workload((JobClass("jobs", 14.0, CURVE),))
@@ -53,7 +53,7 @@ def exact(workload, servers, policy):
         (ONE_WIDTH, 40, Greedy()),  # Erlang's formula: 7.3e-13
     ],
 )
-def test_descents_agree_with_the_exact_chain(workload, servers, policy):
+def test_splitting_agrees_with_the_exact_chain(workload, servers, policy):
     found = np.array(
         [rare_blocking(Scenario(workload, servers), policy, seed=k) for k in range(16)]
     )
@@ -79,7 +79,7 @@ def test_threads_do_not_change_the_numbers():
     assert rare_blocking(Scenario(ONE_CLASS, 40), table(ONE_CLASS), seed=4) not in found
 
 
-def test_sizes_without_phases_have_no_descents():
+def test_splitting_needs_sizes_with_phases():
     workload = Workload((JobClass("jobs", 14.0, CURVE, size=Deterministic()),))
     assert rare_blocking(Scenario(workload, 40), table(ONE_CLASS), seed=1) is None
     assert rare_blocking_interval(Scenario(workload, 40), table(ONE_CLASS), seed=1) is None

@@ -1,4 +1,4 @@
-"""Which jobs hang in the ring of time buckets? They are put there and looked at from outside."""
+"""Insert jobs into the ring of time buckets of `bucket_ring`, and count the jobs in it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def hang(granted, durations, widths, heads, following, departure, kind, free, cursors):
-    """Let jobs of one kind run from time 0 on; the arrays are those of `bucket_ring`.
+def insert(granted, durations, widths, heads, following, departure, kind, free, cursors):
+    """Start jobs of one kind at time 0 and return the servers that they hold.
 
-    Returns the servers they hold.
+    The arrays are those of `bucket_ring`.
     """
     mask, unused = heads.size - 1, cursors[-1]
     for i in range(durations.size):
@@ -27,20 +27,11 @@ def hang(granted, durations, widths, heads, following, departure, kind, free, cu
 
 @njit(nogil=True, cache=True)
 def survey(now, since, heads, following, departure, duration, kind, held, left, young, young_time):
-    """Look at every job that hangs in the ring.
+    """Count the jobs in the ring by kind; the arrays up to `kind` are those of `bucket_ring`.
 
-    Args:
-        now: jobs that departed until now are only counted as held: nobody has looked them up.
-        since: jobs that arrived after this time are young.
-        heads: the first array of `bucket_ring` that describes the jobs; the next four follow it.
-        following: see there.
-        departure: see there.
-        duration: see there.
-        kind: see there.
-        held: jobs of each kind hanging in the ring, counted on.
-        left: time that those in the system still need, summed on.
-        young: young jobs in the system, counted on, if durations are kept.
-        young_time: their whole run time, summed on.
+    Incremented are the jobs `held` in the ring, including departed ones that nothing has processed
+    yet, the remaining time `left` of those in the system at time `now`, and, if durations are kept,
+    the number `young` and the execution time `young_time` of those that arrived after `since`.
     """
     for slot in range(heads.size):
         job = heads[slot]

@@ -23,8 +23,8 @@ from moldable import (
 )
 from moldable.kernels.bucket_ring import bucket_ring
 from moldable.model.arrivals import Arrivals
-from moldable.simulation.feed import BLOCK, Feed
-from moldable.simulation.ring_run import _State, ring_model
+from moldable.simulation.arrival_source import BLOCK, ArrivalSource
+from moldable.simulation.ring_run import RingState, ring_model
 from moldable.system.loss_system import build_system
 
 
@@ -88,14 +88,16 @@ def system_of(laws, arrivals):
     return build_system(Scenario(Workload(classes), 20, arrivals), None)
 
 
-def feed_of(laws, arrivals):
+def source_of(laws, arrivals):
     rng = np.random.Generator(np.random.SFC64(3))
-    return Feed(system_of(laws, arrivals), rng, scale=1.0, draws=True)
+    return ArrivalSource(system_of(laws, arrivals), rng, scale=1.0, draws=True)
 
 
-def taken(feed, counts):
+def taken(source, counts):
     """Return all that is handed out, as bytes of each column."""
-    parts = [[column.copy() for column in block] for count in counts for block in feed.next(count)]
+    parts = [
+        [column.copy() for column in block] for count in counts for block in source.take(count)
+    ]
     return [np.concatenate(columns).tobytes() for columns in zip(*parts, strict=True)]
 
 
@@ -103,17 +105,18 @@ def taken(feed, counts):
 @pytest.mark.parametrize("laws", LAWS)
 def test_jobs_are_the_same_however_they_are_asked_for(arrivals, laws):
     total, case = 2 * BLOCK + 100, (LAWS[laws], ARRIVALS[arrivals])
-    whole = taken(feed_of(*case), [total])
-    assert taken(feed_of(*case), [1, 99, BLOCK, total - BLOCK - 100]) == whole
-    feed = feed_of(*case)
-    early = [[column.copy() for column in block] for block in feed.until(300.0)]
-    assert 0 < feed.arrived.sum() < total
+    whole = taken(source_of(*case), [total])
+    assert taken(source_of(*case), [1, 99, BLOCK, total - BLOCK - 100]) == whole
+    source = source_of(*case)
+    early = [[column.copy() for column in block] for block in source.take(end=300.0)]
+    assert 0 < source.arrived.sum() < total
     rest = [
-        [column.copy() for column in block] for block in feed.next(total - int(feed.arrived.sum()))
+        [column.copy() for column in block]
+        for block in source.take(total - int(source.arrived.sum()))
     ]
     columns = zip(*early, *rest, strict=True)
     assert [np.concatenate(parts).tobytes() for parts in columns] == whole
-    assert feed.arrived.sum() == total
+    assert source.arrived.sum() == total
 
 
 @pytest.mark.parametrize("arrivals", ["Poisson", "renewal", "modulated"])
@@ -123,31 +126,31 @@ def test_the_kernel_draws_by_itself_what_it_would_be_handed(arrivals):
     found = []
     for by_itself in (False, True):
         rng = np.random.Generator(np.random.SFC64(3))
-        feed = Feed(system, rng, scale=model.buckets_per_time, draws=model.draws)
-        state = _State.fresh(model, durations=False)
+        source = ArrivalSource(system, rng, scale=model.buckets_per_time, draws=model.draws)
+        state = RingState.empty(model, durations=False)
         tallies = np.zeros(model.widths.size, np.int64), np.zeros(model.widths.size)
         arrays = (*model.tables(), *state, *tallies, np.zeros(3, np.int64))
         if by_itself:
-            assert feed.by_kernel()
-            feed.run(2 * BLOCK, arrays)
-            feed.run(BLOCK, arrays)
+            assert source.by_kernel
+            source.run(2 * BLOCK, arrays)
+            source.run(BLOCK, arrays)
         else:
-            for block in feed.next(3 * BLOCK):
+            for block in source.take(3 * BLOCK):
                 bucket_ring(*block, *arrays)
-        found.append((feed.now, feed.arrived.tolist(), [a.tolist() for a in arrays[-3:]]))
+        found.append((source.now, source.arrived.tolist(), [a.tolist() for a in arrays[-3:]]))
     assert found[0] == found[1]
 
 
 def test_only_what_is_known_is_left_to_the_kernel():
-    assert not feed_of(LAWS["partly known"], Poisson()).by_kernel()
-    assert not feed_of(LAWS["known"], ARRIVALS["listed"]).by_kernel()
-    assert not feed_of(LAWS["known"], ARRIVALS["renewal of its own"]).by_kernel()
+    assert not source_of(LAWS["partly known"], Poisson()).by_kernel
+    assert not source_of(LAWS["known"], ARRIVALS["listed"]).by_kernel
+    assert not source_of(LAWS["known"], ARRIVALS["renewal of its own"]).by_kernel
 
 
 @pytest.mark.parametrize("arrivals", ["Poisson", "modulated", "listed with classes", "of its own"])
 def test_sizes_follow_the_law_of_their_class_whoever_draws_them(arrivals):
     laws = LAWS["partly known"]
-    block = next(feed_of(laws, ARRIVALS[arrivals]).next(BLOCK))
+    block = next(source_of(laws, ARRIVALS[arrivals]).take(BLOCK))
     if arrivals == "listed with classes":
         assert np.array_equal(block.labels, LABELS[:BLOCK])
     for j, law in enumerate(laws):
@@ -157,8 +160,8 @@ def test_sizes_follow_the_law_of_their_class_whoever_draws_them(arrivals):
 
 
 def test_classes_with_one_law_of_their_own_share_its_draws():
-    feed = feed_of((OWN, OWN), Poisson())
-    block = next(feed.next(BLOCK))
+    source = source_of((OWN, OWN), Poisson())
+    block = next(source.take(BLOCK))
     assert kstest(block.sizes, OWN.cdf).pvalue > 1e-4
     assert set(block.labels.tolist()) == {0, 1}
 

@@ -1,4 +1,4 @@
-"""How do the idle servers of a cluster come and go? Runs of the chain of counts are followed."""
+"""Simulate runs of the chain of counts between two levels of idle servers."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ def follow(
     widths,
     jumps,
 ):
-    """Follow runs, one after the other, until each comes down to a floor, up to a ceiling, or ends.
+    """Simulate runs, one after the other, until each reaches a floor, a ceiling or an end.
 
     Args:
         rng: a numpy generator.
-        jobs: running, by run (row) and slot; a slot is a kind and a phase. Moved on.
-        idle: servers of each run. Moved on.
-        passed: time that each run takes, to fill.
-        lowest: fewest idle servers of each run, to fill.
-        lost: time integral of the probability that an arrival is blocked, to fill.
-        floor: idle servers at which a run stops, or fewer.
-        ceiling: idle servers at which a run stops, or more.
+        jobs: running jobs by run (row) and slot (a kind and a phase); updated.
+        idle: idle servers of each run; updated.
+        passed: to fill: time that each run took.
+        lowest: to fill: fewest idle servers of each run.
+        lost: to fill: time integral of the probability that an arrival is blocked.
+        floor: a run stops at this number of idle servers, or fewer.
+        ceiling: a run stops at this number of idle servers, or more.
         end: time at which a run stops.
         chances: cumulative probabilities of an arrival's outcomes, by idle servers (row) and slot;
-            beyond the last: blocked.
+            above the last: blocked.
         blocked: probability that an arrival is blocked, by idle servers.
         arrival_rate: of all classes.
         rates: rate at which a job in each slot completes its phase.
         widths: servers held in each slot.
-        jumps: cumulative probabilities of the next phase, by slot (row); beyond the last: done.
+        jumps: cumulative probabilities of the next phase, by slot (row); above the last: completed.
     """
     reach, slots, phases = blocked.size - 1, rates.size, jumps.shape[1]
     for run in range(idle.size):
@@ -74,7 +74,7 @@ def follow(
                 u -= rates[k] * running[k]
                 k += 1
             if running[k] == 0.0:
-                continue  # rounding put the number beyond the last job
+                continue  # rounding put u above the last job
             running[k] -= 1.0
             phase = phases
             if phases > 1:

@@ -1,0 +1,208 @@
+"""Run replications until they are enough, and summarise them.
+
+One round if a number is given; with a precision, rounds of growing size until both intervals are
+narrow enough or the number of arrivals is exhausted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from typing import Final, final
+
+import numpy as np
+
+from moldable.errors import SimulationError
+from moldable.simulation import estimates
+from moldable.simulation.plan import Plan, Tallies, joined
+from moldable.simulation.replications import ChunkRunner, Progress, cut
+from moldable.system.granted import by_width, quantiles, width_shares
+from moldable.system.loss_system import mean_size
+from moldable.system.performance import Estimate, Performance, SimulationDetail
+from moldable.system.provenance import provenance
+
+ABSOLUTE: Final = 1e-4
+"""Half-width that is narrow enough whatever the relative precision."""
+GROWTH: Final = 4
+STEP: Final = 32
+"""Replications in the first round for a precision; later rounds add multiples of it."""
+FEW: Final = 100
+"""Arrivals of a class below which its effect on others is hardly known."""
+NOTICEABLE: Final = 0.01
+"""Share of the load above which a class affects others."""
+
+
+@final
+@dataclasses.dataclass
+class Run:
+    """The replications of one plan that have been run so far.
+
+    Attributes:
+        plan: what each replication runs.
+        kernel: which kernel runs it.
+        estimator: of the mean execution time.
+        precision: target half-width of the intervals.
+        max_jobs: most arrivals in all.
+        workers: chunks that run at once.
+        executor: where they run; on threads of this process if None.
+        progress: called with (finished, planned) replications.
+        notes: warnings about the run.
+        tallies: of all replications so far.
+        interrupted: whether the last round was stopped before its end.
+    """
+
+    plan: Plan
+    kernel: str
+    estimator: str
+    precision: float | None
+    max_jobs: int
+    workers: int
+    executor: Executor | None
+    progress: Progress | None
+    notes: list[str]
+    tallies: Tallies = dataclasses.field(init=False)
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        self.tallies = Tallies.empty(self.plan, ())
+
+    def more(self, replications: range) -> bool:
+        """Run these replications, too; return whether all of them finished."""
+        chunks = cut(replications, self.kernel, self.workers)
+        runner = ChunkRunner(self.plan, self.kernel, chunks, self.progress)
+        runner.run(self.workers, self.executor)
+        if runner.repeated:
+            self.notes.append(f"{runner.repeated} replications of lost workers were run again")
+        self.tallies = joined([self.tallies, *filter(None, runner.results)])
+        count = len(self.tallies.replications)
+        if count == 0:
+            raise KeyboardInterrupt
+        self.interrupted = runner.interrupted
+        if self.interrupted:
+            reason = f" ({runner.reason})" if runner.reason else ""
+            self.notes.append(
+                f"interrupted{reason}: these are the {count} of {replications.stop} replications "
+                f"finished"
+            )
+        return not self.interrupted
+
+    def figures(self) -> tuple[Estimate, Estimate]:
+        """Estimate the blocking and the mean execution time of all classes."""
+        system, tallies = self.plan.system, self.tallies
+        every = np.ones(len(system.workload.classes), dtype=np.bool_)
+        return (
+            estimates.blocking(tallies, every, system),
+            estimates.mean_time(tallies, every, system, self.estimator),
+        )
+
+    def excess(self, precision: float) -> float:
+        """Return how many times too wide the wider interval is."""
+        units = (1.0, mean_size(self.plan.system))
+        return max(
+            e.half_width / max(precision * abs(e.value), ABSOLUTE * unit)
+            for e, unit in zip(self.figures(), units, strict=True)
+        )
+
+    def performance(self, reason: str, *, converged: bool) -> Performance:
+        """Summarise the replications, after checking that every arrival is accounted for."""
+        plan, tallies, system = self.plan, self.tallies, self.plan.system
+        granted = tallies.granted.sum(axis=(0, 1))
+        if granted.sum() + tallies.blocked.sum() != tallies.arrived.sum():
+            raise SimulationError("arrivals were not all accounted for: a bug, please report it")
+        by_kind = estimates.mean_jobs(tallies) / system.servers
+        blocking, mean_time = self.figures()
+        return Performance(
+            blocking=blocking,
+            mean_execution_time=mean_time,
+            quantiles=quantiles(system, granted),
+            width_shares=width_shares(system, granted),
+            mean_jobs=by_width(system, by_kind),
+            busy_fraction=float(by_kind @ system.kind_width),
+            departure_rate=float(by_kind @ (1.0 / system.kind_scale)),
+            classes=estimates.by_class(tallies, system, self.estimator),
+            method="simulate",
+            reason=reason,
+            detail=SimulationDetail(
+                estimator=self.estimator,
+                arrivals=int(tallies.arrived.sum()),
+                arrivals_per_second=float(tallies.arrived.sum()) / max(tallies.seconds, 1e-9),
+                seed=plan.seed,
+                kernel=self.kernel,
+                start=plan.start if isinstance(plan.start, str) else "given",
+                warmup=plan.warmup / mean_size(system),
+                converged=converged,
+                interrupted=self.interrupted,
+            ),
+            warnings=(*self.notes, *_warnings(plan, tallies, self.estimator)),
+            provenance=provenance(
+                system.scenario,
+                system.policy_name,
+                pools=list(system.pools),
+                jobs=plan.jobs,
+                replications=len(tallies.replications),
+                seed=plan.seed,
+            ),
+        )
+
+
+def run_until_precise(runs: Sequence[Run], replications: int) -> bool:
+    """Run one round, or as many as the precision needs; return whether it was reached.
+
+    All runs have the same replications, so that they can be compared one by one.
+    """
+    one = runs[0]
+    most = max(2, one.max_jobs // one.plan.jobs)
+    done, wanted = 0, replications
+    if one.precision is not None:
+        wanted = min(max(replications, STEP), most)
+    while True:
+        if not all(run.more(range(done, wanted)) for run in runs):
+            return False
+        if one.precision is None:
+            return True
+        excess = max(run.excess(one.precision) for run in runs)
+        if excess <= 1.0:
+            return True
+        if wanted >= most:
+            note = f"max_jobs={one.max_jobs} was reached before the precision {one.precision:g}"
+            for run in runs:
+                run.notes.append(note)
+            return False
+        done = wanted
+        needed = math.ceil(done * min(1.1 * excess**2, GROWTH) / STEP) * STEP
+        wanted = min(max(needed, done + STEP), most)
+
+
+def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
+    found = estimates.identities(tallies, plan.system)
+    found += _few_arrivals(plan, tallies)
+    laws = [job_class.size for job_class in plan.system.workload.classes]
+    if estimator != "assigned" and any(math.isinf(law.variance) for law in laws):
+        found.append(
+            f"sizes without a variance: the {estimator!r} mean time has no normal interval; "
+            f"use the 'assigned' estimator"
+        )
+    if estimator == "completed_only":
+        found.append("counting only jobs that finished in time favours short ones: a biased mean")
+    if len(tallies.replications) < 2:  # noqa: PLR2004 - a spread needs two
+        found.append("one replication gives no interval; ask for more")
+    return found
+
+
+def _few_arrivals(plan: Plan, tallies: Tallies) -> list[str]:
+    """Name classes with too few arrivals for their share of the load."""
+    found = []
+    classes = plan.system.workload.classes
+    offered = sum(job_class.offered for job_class in classes)
+    for j, job_class in enumerate(classes):
+        arrived, share = tallies.arrived[..., j].sum(), job_class.offered / offered
+        if arrived == 0.0:
+            found.append(f"no job of class {job_class.name!r} arrived: run longer")
+        elif arrived < FEW and share >= NOTICEABLE and len(classes) > 1:
+            found.append(
+                f"only {arrived:.0f} jobs of class {job_class.name!r}, {share:.0%} of the load, "
+                f"arrived: intervals may miss what more of them would do; run longer"
+            )
+    return found
