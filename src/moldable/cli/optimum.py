@@ -19,7 +19,7 @@ from moldable.cli.options import (
     one_class,
     read_scenario_options,
 )
-from moldable.errors import InputError
+from moldable.errors import InputError, MoldableError
 
 if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
@@ -124,7 +124,7 @@ def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     show_prediction(console, predicted, scenario.servers)
 
 
-def _predicted(scenario: Scenario) -> Performance:
+def _predicted(scenario: Scenario) -> Performance | None:
     """Return how greedy(p*) performs on these servers, exactly or from a short simulation."""
     from moldable.evaluation.evaluate import solve_exactly
     from moldable.simulation.simulate import RunOptions, simulate_system
@@ -132,12 +132,16 @@ def _predicted(scenario: Scenario) -> Performance:
     from moldable.system.performance import Performance
 
     output.show_log()
-    system = build_system(scenario, None)
-    exact = solve_exactly(system, "auto")
-    if isinstance(exact, Performance):
-        return exact
-    options = RunOptions(jobs=200_000, precision=0.01, max_jobs=SHORT, seed=1)
-    return exact.warn(simulate_system(system, options, exact.reason))
+    try:
+        system = build_system(scenario, None)
+        exact = solve_exactly(system, "auto")
+        if isinstance(exact, Performance):
+            return exact
+        options = RunOptions(jobs=200_000, precision=0.01, max_jobs=SHORT, seed=1)
+        return exact.warn(simulate_system(system, options, exact.reason))
+    except MoldableError as error:  # the optimum itself is known all the same
+        output.note(f"no prediction: {error}")
+        return None
 
 
 def _at_servers(predicted: Performance | None) -> dict[str, Any]:

@@ -70,12 +70,11 @@ def _shown(solution: Optimum) -> list[int]:
 
 
 def show_prediction(console: Console, answer: Performance | None, servers: int | None) -> None:
-    """Print how greedy(p*) performs on a number of servers; None: no number is known."""
-    if answer is None or servers is None:
-        console.print(
-            "These shares are optimal for large clusters; add --servers N to predict blocking and "
-            "execution time on yours."
-        )
+    """Print how greedy(p*) performs on this number of servers."""
+    if servers is None or answer is None:
+        hint = "; add --servers N to predict blocking and execution time on yours"
+        hint = "" if servers is not None else hint
+        console.print(f"These shares are optimal for large clusters{hint}.")
         return
     found = "exact" if answer.method != "simulate" else "simulated, 95 % confidence intervals"
     console.print(
