@@ -1,4 +1,4 @@
-"""How a policy performs: exactly where possible, else simulated, by splitting where too rare."""
+"""Evaluate policies: exactly where possible, else by simulation or importance splitting."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from moldable.tuning.targets import Target
 
 REPLICATIONS: Final = 64
 TRIED, CERTIFIED = 90_000, 500_000
-"""Arrivals in a replication, of policies that are tried and of the one that is chosen."""
+"""Arrivals of a replication while searching, and to certify the chosen policy."""
 COARSEST: Final = 0.99
 MOST_TIMES: Final = 2
-"""Rounds of these until the precision is reached; heavy tails never reach it."""
+"""A run may double until the precision is reached; heavy tails never reach it."""
 RARE: Final = 1e-4
-"""Limits on blocking below which it is not counted but found by splitting."""
+"""Limits on blocking below which importance splitting replaces counting."""
 MOST_LEFT: Final = 1000.0
-"""Mean residual size up to which simulations are tried, in lengths of a replication."""
+"""Largest mean residual size that is simulated, in lengths of a replication."""
 
 
 @final
 class Evaluator:
-    """Evaluates policies in one scenario.
+    """Evaluates policies in one scenario, each once.
 
     Attributes:
-        simulated: whether any figure was.
+        simulated: whether any policy was simulated.
+        can_split: whether importance splitting applies.
     """
 
     def __init__(
@@ -57,16 +58,16 @@ class Evaluator:
 
     @property
     def rare(self) -> bool:
-        """Is the limit on blocking too low to be counted?"""
+        """Whether the limit on blocking is too low to be estimated by counting."""
         return self.target.name == "max_blocking" and self.target.value < RARE
 
     def __call__(self, policy: Policy, attempt: int = 0) -> Performance:
         """Return a policy's performance.
 
         Args:
-            policy: what is evaluated.
-            attempt: 0 while policies are tried; each attempt to certify one has random numbers of
-                its own, by which nothing was chosen.
+            policy: the policy.
+            attempt: 0 while searching; each attempt to certify a policy has random numbers of its
+                own, which did not affect its choice.
         """
         key = to_json(policy)
         exact = self._known.get((key, 0))
@@ -95,13 +96,10 @@ class Evaluator:
         )
         answer = simulate_system(system, options, exact.reason)
         if answer.interrupted:
-            raise KeyboardInterrupt  # what was counted so far says too little to go on with
+            raise KeyboardInterrupt  # a partial run is too short to continue with
         answer = exact.warn(answer)
-        rare = self.rare and answer.blocking.value < RARE
-        return self._split(policy, answer, seed) if rare and self.can_split else answer
-
-    def _split(self, policy: Policy, answer: Performance, seed: int) -> Performance:
-        """Replace blocking that is too rare to be counted."""
+        if not (self.rare and self.can_split and answer.blocking.value < RARE):
+            return answer
         blocking = rare_blocking_interval(self.scenario, policy, seed=seed, threads=self.threads)
         if blocking is None:
             return answer
@@ -109,12 +107,12 @@ class Evaluator:
         return dataclasses.replace(answer, blocking=blocking, reason=reason)
 
     def _refuse_endless_sizes(self) -> None:
-        """Refuse sizes that vary so much that no simulation comes near equilibrium."""
+        """Refuse sizes so variable that no simulation comes near equilibrium."""
         workload = self.scenario.workload
         lasts = CERTIFIED / workload.arrival_rate
         for job_class in workload.classes:
             left = 0.5 * (1.0 + job_class.size.variance) * job_class.mean_size
-            # Without a variance, running jobs have no mean left, but most end within a replication.
+            # Without a variance the mean residual is infinite, but most jobs end within a run.
             if math.isfinite(left) and left > MOST_LEFT * lasts:
                 raise ControlError(
                     f"class {job_class.name!r}: running jobs of size law {job_class.size} have "

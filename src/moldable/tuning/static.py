@@ -1,10 +1,10 @@
-"""Static widths: greedy(p*) for a design load, drawn whatever is idle or capped by a table."""
+"""The family of static widths: greedy(p*) for a design load, optionally capped by a table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
@@ -15,18 +15,19 @@ from moldable.policies.greedy import GreedyP, greedy_p
 from moldable.policies.policy_table import Policy
 from moldable.policies.thresholds import Choice, Thresholds
 from moldable.system.performance import Performance
+from moldable.tuning.search import Family
 
-LARGEST: float = 1.0 - 1e-9
-"""Share of the largest load that can be carried for which shares are computed."""
+LARGEST: Final = 1.0 - 1e-9
+"""Largest design load, as a share of the largest feasible load."""
 
 
 @final
 @dataclass(frozen=True)
 class Static:
-    """The best design load.
+    """The best static policy.
 
     Attributes:
-        design_load: for which the shares were computed.
+        design_load: the load for which its shares were computed.
         performance: of greedy(p) with them, at the true load.
     """
 
@@ -35,53 +36,37 @@ class Static:
 
 
 @final
-class DesignLoads:
-    """greedy(p*) by its design load; the higher, the narrower.
-
-    Attributes:
-        low, high: the loads worth designing for: from half of the true one to the largest that the
-            cluster can carry.
-        step: by which a search moves on at first.
-        evaluations: that a search may take.
-    """
+class DesignLoads(Family):
+    """greedy(p*) by its design load, from half of the true load to the largest feasible one."""
 
     evaluations = 10
 
     def __init__(self, scenario: Scenario, cap: Thresholds | None = None) -> None:
         self.scenario, self.cap = scenario, cap
-        classes, servers = scenario.workload.classes, scenario.servers
-        load = scenario.load
-        needed = sum(
-            job_class.offered * float(np.min(curve.widths / curve.speedups))
-            for job_class in classes
-            for curve in [job_class.speedup.up_to(servers)]
-        )
-        self.high = load * servers / needed * LARGEST
-        self.low = 0.5 * min(load, self.high)
-        self._begin = min(load, self.high)
+        curves = [(c, c.speedup.up_to(scenario.servers)) for c in scenario.workload.classes]
+        needed = sum(c.offered * float(np.min(s.widths / s.speedups)) for c, s in curves)
+        self.high = scenario.load * scenario.servers / needed * LARGEST
+        self.low = 0.5 * min(scenario.load, self.high)
         self.step = 0.25 * (self.high - self.low)
 
     def pure(self) -> list[float]:
         """Return the loads at which every class has one width.
 
-        Widths that fill the cluster leave no servers over, which a load nearby, where a few jobs
-        have another width, already spoils.
+        Widths that divide the servers leave none over; at a load nearby, a few jobs of another
+        width already spoil that.
         """
         loads = pure_loads(self.scenario).tolist()
         return sorted({min(max(load, self.low), self.high) for load in loads})
 
-    def policy(self, load: float) -> Policy:
+    def policy(self, parameter: float) -> Policy:
         """Return the policy for a design load."""
-        drawn = greedy_p(self.scenario, load)
+        drawn = greedy_p(self.scenario, parameter)
         return drawn if self.cap is None else _capped(self.cap, drawn)
 
-    def first(self, aim: float) -> float:  # noqa: ARG002 - no model tells where the aim is met
-        """Return the load to begin with."""
-        return self._begin + 0.25 * (self.high - self._begin)
-
-    def guess(self, load: float, used: float) -> float:  # noqa: ARG002 - there is no model
-        """Return the load itself: the search goes on in steps."""
-        return load
+    def first(self, aim: float) -> float:  # noqa: ARG002 - no model predicts where the aim is met
+        """Return a load somewhat above the true one."""
+        load = min(self.scenario.load, self.high)
+        return load + 0.25 * (self.high - load)
 
 
 def optimal_shares(scenario: Scenario) -> GreedyP | None:
@@ -93,21 +78,21 @@ def optimal_shares(scenario: Scenario) -> GreedyP | None:
 
 
 def _capped(table: Thresholds, drawn: GreedyP) -> Thresholds:
-    """Draw widths, but none wider than a table says."""
+    """Draw widths from the shares, but none wider than the table grants."""
+
+    def narrowed(choice: Choice, shares: Mapping[int, float]) -> Choice:
+        if isinstance(choice, Mapping):
+            raise TypeError("a table that draws widths cannot be a cap")
+        found: dict[int, float] = {}
+        for width, share in sorted(shares.items()):
+            if share > 0.0:
+                granted = min(width, choice)
+                found[granted] = found.get(granted, 0.0) + share
+        return found if len(found) > 1 else next(iter(found))
+
     return Thresholds(
         {
-            name: {idle: _narrowed(choice, drawn.shares[name]) for idle, choice in rows.items()}
+            name: {idle: narrowed(choice, drawn.shares[name]) for idle, choice in rows.items()}
             for name, rows in table.tables.items()
         }
     )
-
-
-def _narrowed(choice: Choice, shares: Mapping[int, float]) -> Choice:
-    if isinstance(choice, Mapping):
-        raise TypeError("a table that draws widths caps nothing")
-    found: dict[int, float] = {}
-    for width, share in sorted(shares.items()):
-        if share > 0.0:
-            granted = min(int(width), choice)
-            found[granted] = found.get(granted, 0.0) + float(share)
-    return found if len(found) > 1 else next(iter(found))

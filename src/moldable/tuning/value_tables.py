@@ -1,4 +1,4 @@
-"""Tables of the value policy along its one knob, the logarithm of the blocking cost."""
+"""The family of value policies; its parameter is the logarithm of the blocking cost."""
 
 from __future__ import annotations
 
@@ -12,31 +12,28 @@ from moldable.arrays import Ints
 from moldable.policies.kinds import Kinds, extended
 from moldable.policies.thresholds import Thresholds
 from moldable.policies.value import MOST_COSTLY, ValueFunction, value_function
+from moldable.tuning.search import Family
 from moldable.tuning.targets import Target
 
 FIRST: Final = math.log(8.0)
 SAME: Final = 5e-3
-"""Distance of two knobs, in logarithms of costs, that are one."""
+"""Logarithms of costs that differ by less are not told apart."""
 CLOSE: Final = 3e-3
-"""Logarithm of the model's figure to which the knob is set."""
+"""Accuracy to which the model's figure is set, as a logarithm."""
 STEP, TRIES, MARGIN = 2.0, 60, 0.1
 
 Improve = Callable[[Ints, float], Ints]
-"""Makes a table better at a blocking cost."""
+"""Improves a table at a blocking cost."""
 
 
 @final
-class ValueTables:
-    """The tables of one scenario, each found once; a new one starts from its nearest neighbour.
+class ValueTables(Family):
+    """Value policies of one scenario, each computed once, starting from the closest known one.
 
-    Attributes:
-        kinds: of the scenario.
-        low, high: range of the knob. Below `low`, a blocked job costs less than the fastest one.
-        step: by which a search moves on at least.
-        evaluations: that a search may take before it draws between two tables.
+    Below `low`, a blocked job costs less than one that runs on the fastest width.
     """
 
-    step, evaluations = 0.02, 6
+    step, evaluations, modelled = 0.02, 6, True
 
     def __init__(self, kinds: Kinds, target: Target, improve: Improve | None = None) -> None:
         self.kinds, self.target, self.improve = kinds, target, improve
@@ -46,75 +43,76 @@ class ValueTables:
         self._solved: dict[float, ValueFunction] = {}
         self._tables: dict[float, Ints] = {}
 
-    def knob(self, blocking_cost: float) -> float:
-        """Return where a blocking cost is."""
+    def parameter(self, blocking_cost: float) -> float:
+        """Return the parameter of a blocking cost, within the range."""
         return min(max(math.log(max(blocking_cost, 1e-300)), self.low), self.high)
 
-    def at(self, knob: float) -> ValueFunction:
-        """Return the value function at a knob."""
-        if knob not in self._solved:
-            near = min(self._solved, key=lambda known: abs(known - knob), default=None)
+    def at(self, parameter: float) -> ValueFunction:
+        """Return the value function at a parameter."""
+        if parameter not in self._solved:
+            near = min(self._solved, key=lambda known: abs(known - parameter), default=None)
             start = None if near is None else self._solved[near]
-            self._solved[knob] = value_function(self.kinds, math.exp(knob), start)
-        return self._solved[knob]
+            self._solved[parameter] = value_function(self.kinds, math.exp(parameter), start)
+        return self._solved[parameter]
 
-    def table(self, knob: float) -> Ints:
-        """Return the table at a knob, improved where that is possible."""
-        if knob not in self._tables:
-            table = self.at(knob).table
-            better = self.improve
-            self._tables[knob] = table if better is None else better(table, math.exp(knob))
-        return self._tables[knob]
+    def table(self, parameter: float) -> Ints:
+        """Return the table at a parameter, improved on the true chain where that is possible."""
+        if parameter not in self._tables:
+            table = self.at(parameter).table
+            if self.improve is not None:
+                table = self.improve(table, math.exp(parameter))
+            self._tables[parameter] = table
+        return self._tables[parameter]
 
-    def policy(self, knob: float) -> Thresholds:
-        """Return the table at a knob as a policy."""
-        return self.kinds.policy(self.table(knob))
+    def policy(self, parameter: float) -> Thresholds:
+        """Return the table at a parameter as a policy."""
+        return self.kinds.policy(self.table(parameter))
 
     def between(self, one: float, other: float, share: float) -> Thresholds:
-        """Draw the decision of the other knob's table with this probability."""
+        """Draw the decision of the other table with this probability."""
         return self.kinds.policy(self.table(one), self.table(other), share)
 
-    def differences(self, one: float, other: float) -> int:
-        """Return in how many entries two tables differ."""
+    def adjacent(self, one: float, other: float) -> bool:
+        """Return whether two tables differ in one entry only, or their costs hardly at all."""
         tables = self.table(one), self.table(other)
         size = max(table.shape[1] for table in tables)
         first, second = (extended(table, size) for table in tables)
-        return int((first != second).sum())
+        return int((first != second).sum()) == 1 or super().adjacent(one, other)
 
     def first(self, aim: float) -> float:
-        """Return the knob at which the model uses the limit up; `aim` is a log share of it."""
+        """Return the parameter at which the model uses the limit up."""
         return self._root(math.log(self.target.value) + aim, FIRST)
 
-    def guess(self, knob: float, used: float) -> float:
-        """Return the next knob, if the true figure is off its aim by this logarithm.
+    def guess(self, parameter: float, used: float) -> float:
+        """Correct the model by its error at this parameter: neighbouring ones have nearly the same.
 
-        The model errs by nearly the same factor at neighbouring knobs.
+        `used` is the logarithm of true figure over aim.
         """
-        return self._root(self.target.modelled(self.at(knob)) - used, knob)
+        return self._root(self.target.modelled(self.at(parameter)) - used, parameter)
 
     def _root(self, goal: float, begin: float) -> float:
-        """Return a knob at which the logarithm of the model's figure is near a goal."""
-        falls = -1.0 if self.target.on_time else 1.0
+        """Return a parameter at which the logarithm of the model's figure is near a goal."""
+        sign = -1.0 if self.target.on_time else 1.0
         low: tuple[float, float] | None = None
         high: tuple[float, float] | None = None
-        knob, step = min(max(begin, self.low), self.high), STEP
+        parameter, step = min(max(begin, self.low), self.high), STEP
         for _ in range(TRIES):
-            gap = falls * (self.target.modelled(self.at(knob)) - goal)
+            gap = sign * (self.target.modelled(self.at(parameter)) - goal)
             if abs(gap) < CLOSE:
                 break
             if gap > 0.0:
-                low = knob, gap
+                low = parameter, gap
             else:
-                high = knob, gap
+                high = parameter, gap
             if low is not None and high is not None:
                 if high[0] - low[0] < SAME:
-                    return high[0] if falls > 0.0 else low[0]
+                    return high[0] if sign > 0.0 else low[0]
                 share = min(max(low[1] / (low[1] - high[1]), MARGIN), 1.0 - MARGIN)
-                knob = low[0] + share * (high[0] - low[0])
+                parameter = low[0] + share * (high[0] - low[0])
                 continue
             end = self.high if gap > 0.0 else self.low
-            if knob == end:
+            if parameter == end:
                 break
-            knob = min(knob + step, end) if gap > 0.0 else max(knob - step, end)
+            parameter = min(parameter + step, end) if gap > 0.0 else max(parameter - step, end)
             step *= 2.0
-        return knob
+        return parameter
