@@ -1,8 +1,8 @@
-"""How many whole servers should each class own?
+"""The optimal division of a cluster into whole servers.
 
 A class's mean time is convex in its servers, so buying servers one by one where they save most is
-exactly optimal. Between two corners of a frontier every server saves the same, so servers are
-bought in runs: the work depends on the curves, not on the size of the cluster.
+optimal. Between two corners of a frontier every server saves the same, so servers are bought in
+runs: the work depends on the curves, not on the size of the cluster.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _buy_runs(
 
 
 def _runs(job_class: JobClass, front: Frontier, least: int) -> tuple[Ints, Floats]:
-    """Return how many servers in a row save the same, and what one of them saves.
+    """Return the lengths of runs of servers that save the same, and what one server saves.
 
     Savings are in weighted time per server-time, the unit of the shadow price.
     """
@@ -80,7 +80,7 @@ def _runs(job_class: JobClass, front: Frontier, least: int) -> tuple[Ints, Float
 
 
 def _spread(reserved: list[int], servers: int) -> list[int]:
-    """Hand out what is left in proportion, by largest remainder."""
+    """Distribute the remaining servers in proportion, by largest remainder."""
     total = sum(reserved)
     spare = servers - total
     shares = [divmod(spare * count, total) for count in reserved]
