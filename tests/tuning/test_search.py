@@ -12,10 +12,9 @@ from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
 from moldable.system.performance import Estimate
 from moldable.tuning.evaluator import Evaluator
-from moldable.tuning.search import Family, LimitSearch, least_cost
-from moldable.tuning.static import DesignLoads
+from moldable.tuning.families import DesignLoads, Family, ValueTables
+from moldable.tuning.search import LimitSearch, least_cost
 from moldable.tuning.targets import Target
-from moldable.tuning.value_tables import ValueTables
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SCENARIO = Scenario.single(CURVE, 0.8, 20)

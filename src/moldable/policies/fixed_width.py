@@ -29,6 +29,7 @@ class FixedWidth(Policy):
 
     width: int
     strict: bool = False
+    ignores_idle = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", whole(self.width, "width", PolicyError))
@@ -37,10 +38,6 @@ class FixedWidth(Policy):
         """Return the width."""
         refuse_unknown_width(self.name, job_class, self.width)
         return {self.width: 1.0}
-
-    def reach(self, job_class: JobClass, servers: int) -> int:  # noqa: ARG002
-        """Return the width: from there on it is granted."""
-        return min(self.width, servers)
 
     @property
     def name(self) -> str:

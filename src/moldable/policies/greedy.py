@@ -18,7 +18,7 @@ from moldable.model.workload import JobClass
 from moldable.policies.policy_by_class import PolicyByClass
 from moldable.policies.policy_table import (
     Policy,
-    checked_wishes,
+    checked_shares,
     described_widths,
     refuse_unknown_width,
 )
@@ -26,7 +26,7 @@ from moldable.policies.policy_table import (
 
 @final
 @dataclass(frozen=True, eq=False)
-class GreedyP(PolicyByClass):
+class GreedyP(PolicyByClass[Mapping[int, float]]):
     """Draw a width from the class's shares and grant as much of it as is idle.
 
     Args:
@@ -39,8 +39,8 @@ class GreedyP(PolicyByClass):
 
     def __post_init__(self) -> None:
         shares = {
-            name: checked_wishes(f"{self.label}, class {name!r}", wishes)
-            for name, wishes in self.checked_entries().items()
+            name: checked_shares(f"{self.label}, class {name!r}", given)
+            for name, given in self.checked_entries().items()
         }
         object.__setattr__(self, "shares", shares)
 
@@ -51,13 +51,11 @@ class GreedyP(PolicyByClass):
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
         """Return the shares of the class, whatever is idle."""
-        shares: Mapping[int, float] = self.entry(job_class, "shares")
-        return shares
+        return self.entry(job_class, "shares")
 
     def reach(self, job_class: JobClass, servers: int) -> int:
-        """Return the widest width with a share; refuse one that the class cannot use."""
+        """Return the widest width with a share; refuse one beyond all widths of the class."""
         widest = max(self.decide(job_class, servers))
-        # Between two allowed widths a wish shrinks to the lower; beyond all it is a mistake.
         if widest > job_class.speedup.widths[-1]:
             refuse_unknown_width(self.name, job_class, widest)
         return min(widest, servers)
@@ -85,14 +83,11 @@ class Greedy(Policy):
     """Give every job as many servers as it can use, up to its widest width."""
 
     name = "greedy"
+    ignores_idle = True
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
         """Return the widest width."""
         return {int(job_class.speedup.widths[-1]): 1.0}
-
-    def reach(self, job_class: JobClass, servers: int) -> int:
-        """Return the widest width: from there on it is granted."""
-        return min(int(job_class.speedup.widths[-1]), servers)
 
 
 def greedy_p(scenario: Scenario, design_load: float | None = None) -> GreedyP:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Generic, TypeVar
 
 from moldable.errors import PolicyError, nearest, shown
 from moldable.model.workload import JobClass, Workload
 from moldable.policies.policy_table import Policy, PolicyTable
 
+T = TypeVar("T")
 
-class PolicyByClass(Policy):
+
+class PolicyByClass(Policy, Generic[T]):
     """A policy whose decisions come from the entry of the job's class."""
 
     @property
     @abstractmethod
-    def entries(self) -> Mapping[str, Any]:
+    def entries(self) -> Mapping[str, T]:
         """The entries by class name."""
 
-    def checked_entries(self) -> Mapping[str, Any]:
+    def checked_entries(self) -> Mapping[str, T]:
         """Return the entries, or refuse what is not a mapping of names."""
         if not isinstance(self.entries, Mapping):
             raise PolicyError(
@@ -28,7 +30,7 @@ class PolicyByClass(Policy):
             )
         return self.entries
 
-    def entry(self, job_class: JobClass, what: str) -> Any:
+    def entry(self, job_class: JobClass, what: str) -> T:
         """Return the entry of a class; an error calls it `what`."""
         if job_class.name not in self.entries:
             raise PolicyError(

@@ -1,8 +1,8 @@
 """The base class of policies, and the table of decisions that evaluators use.
 
-A policy returns wishes, widths with their probabilities. What is granted is the fastest allowed
-width that fits into min(wish, idle), the narrowest of equally fast ones; a job is blocked only if
-none fits. Under a strict policy a job gets exactly the width drawn, or is blocked.
+A policy returns widths with their probabilities, from which one is drawn. What is granted is the
+fastest allowed width that fits into min(drawn, idle), the narrowest of equally fast ones; a job is
+blocked only if none fits. Under a strict policy a job gets exactly the width drawn, or is blocked.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ class Policy(ABC):
 
     Attributes:
         strict: whether a job gets exactly the width drawn or is blocked, rather than what fits.
+        ignores_idle: whether `decide` returns the same at every idle count.
         name: what reports call the policy.
     """
 
     strict: bool = False
+    ignores_idle: bool = False
 
     @abstractmethod
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
-        """Return the wished widths and their probabilities for a job that finds `idle` servers."""
+        """Return widths and their probabilities for a job that finds `idle` idle servers."""
 
     def grant(self, job_class: JobClass, observation: Observation, u: float) -> int:
         """Return the servers that an arriving job gets; 0: it is blocked.
@@ -56,7 +58,7 @@ class Policy(ABC):
             u: uniform on [0, 1): draws among random widths; a larger number draws a wider width.
         """
         idle = observation.idle
-        width = _drawn_width(self._wishes(job_class, idle), u)
+        width = _drawn_width(self._shares(job_class, idle), u)
         if self.strict:
             refuse_unknown_width(self.name, job_class, width)
             return width if width <= idle else 0
@@ -64,9 +66,9 @@ class Policy(ABC):
         fits = int(np.searchsorted(curve.widths, min(width, idle), side="right"))
         return int(curve.widths[np.argmax(curve.speedups[:fits])]) if fits else 0
 
-    def reach(self, job_class: JobClass, servers: int) -> int:  # noqa: ARG002 - for subclasses
+    def reach(self, job_class: JobClass, servers: int) -> int:
         """Return the idle count from which decisions no longer change; at most the servers."""
-        return servers
+        return min(max(self.decide(job_class, 0)), servers) if self.ignores_idle else servers
 
     def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
         """Tabulate the policy for classes whose pools hold this many servers."""
@@ -80,7 +82,7 @@ class Policy(ABC):
         granted = grantable(speedup, reach)
         table = np.zeros((reach + 1, len(speedup)))
         for idle in range(reach + 1):
-            for width, probability in self._wishes(job_class, idle).items():
+            for width, probability in self._shares(job_class, idle).items():
                 if self.strict:
                     refuse_unknown_width(self.name, job_class, width)
                     k = int(np.searchsorted(speedup.widths, width)) if width <= idle else -1
@@ -95,9 +97,9 @@ class Policy(ABC):
         """The name in reports."""
         return type(self).__name__
 
-    def _wishes(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
+    def _shares(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
         where = f"policy {self.name}, class {job_class.name!r}, {idle} idle"
-        return checked_wishes(where, self.decide(job_class, idle))
+        return checked_shares(where, self.decide(job_class, idle))
 
 
 @final
@@ -160,14 +162,14 @@ def refuse_unknown_width(policy: str, job_class: JobClass, width: int) -> None:
         )
 
 
-def checked_wishes(where: str, wishes: Mapping[int, float]) -> dict[int, float]:
+def checked_shares(where: str, shares: Mapping[int, float]) -> dict[int, float]:
     """Return widths and their probabilities; `where` begins the message of an error."""
-    if not isinstance(wishes, Mapping):
+    if not isinstance(shares, Mapping):
         raise PolicyError(
-            f"{where}: {shown(wishes)} is not a choice of widths; write {{width: probability, ...}}"
+            f"{where}: {shown(shares)} is not a choice of widths; write {{width: probability, ...}}"
         )
     checked: dict[int, float] = {}
-    for key, probability in wishes.items():
+    for key, probability in shares.items():
         width = whole(key, f"{where}: width", PolicyError)
         share = number(probability, f"{where}: the probability of width {width}", PolicyError)
         if not 0.0 <= share <= 1.0 + ROUNDING:
@@ -189,11 +191,11 @@ def described_widths(choice: int | Mapping[int, float]) -> str:
     return " or ".join(f"{width} ({100.0 * share:.3g} %)" for width, share in choice.items())
 
 
-def _drawn_width(wishes: Mapping[int, float], u: float) -> int:
+def _drawn_width(shares: Mapping[int, float], u: float) -> int:
     if not 0.0 <= number(u, "u", PolicyError) < 1.0:
         raise PolicyError(f"u={u:g} must be at least 0 and below 1; draw it uniformly")
-    likely = sorted(width for width, probability in wishes.items() if probability > 0.0)
-    ends = np.cumsum([wishes[width] for width in likely])
+    likely = sorted(width for width, probability in shares.items() if probability > 0.0)
+    ends = np.cumsum([shares[width] for width in likely])
     # The sum may differ from 1 by rounding, which must not leave a gap at the end.
     return likely[min(int(np.searchsorted(ends, u, side="right")), len(likely) - 1)]
 

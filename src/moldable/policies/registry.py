@@ -34,9 +34,8 @@ class PolicyKind:
         policy: module and name of its class, or of the function that computes it.
         summary: what it does, in a few words.
         usage: its syntax on the command line; empty if it is only stored.
-        example: one or more spellings.
-        parameter: description of the text after the colon; empty if there is none.
-        build: makes the policy from `policy`, that text and a scenario; None is the default policy.
+        example: one or more spellings, if it has a parameter after a colon.
+        build: makes the policy from `policy`, the parameter and a scenario.
         json: example of a file; empty if it is not stored.
     """
 
@@ -44,8 +43,7 @@ class PolicyKind:
     summary: str
     usage: str = ""
     example: str = ""
-    parameter: str = ""
-    build: Callable[[Any, str, Scenario], Policy | Equi | None] | None = None
+    build: Callable[[Any, str, Scenario], Policy | Equi | None] = lambda policy, *_: policy()
     json: str = ""
 
     def load(self) -> Any:
@@ -61,21 +59,22 @@ def policy_help() -> str:
 def build_policy(text: str, scenario: Scenario) -> Policy | Equi | None:
     """Build a policy from its spelling; None is the default, greedy(p*)."""
     name, colon, parameter = text.strip().partition(":")
-    named = {key: kind for key, kind in KINDS.items() if kind.build is not None}
-    kind = named.get(name)
-    if kind is None or kind.build is None:
-        raise InputError(f"unknown policy {text!r}; {nearest(name, named)}, or a file FILE.json")
-    if colon and not kind.parameter:
-        raise InputError(f"policy {text!r} takes no number; write {kind.example}")
-    if not parameter and (colon or (kind.parameter and "[" not in kind.usage)):
+    spelled = {key: kind for key, kind in KINDS.items() if kind.usage}
+    if name not in spelled:
+        raise InputError(f"unknown policy {text!r}; {nearest(name, spelled)}, or a file FILE.json")
+    kind = spelled[name]
+    if colon and not kind.example:
+        raise InputError(f"policy {text!r} takes no number; write {name}")
+    if not parameter and (colon or (kind.example and "[" not in kind.usage)):
         raise InputError(f"policy {text!r} lacks its number; write {kind.example}")
     try:
         return kind.build(kind.load(), parameter, scenario)
     except MoldableError:
         raise
     except ValueError:
+        what = kind.usage.partition(":")[2].strip("]").replace("_", " ").lower()
         raise InputError(
-            f"policy {text!r}: {parameter!r} is not {kind.parameter}; write {kind.example}"
+            f"policy {text!r}: {parameter!r} is not a {what}; write {kind.example}"
         ) from None
 
 
@@ -168,7 +167,6 @@ KINDS: Final = {
         "widths drawn from the optimum's shares, by default at the true load",
         usage="greedy-p[:DESIGN_LOAD]",
         example="greedy-p or greedy-p:0.85",
-        parameter="a load",
         build=_greedy_p,
         json='{"policy": "greedy-p", "classes": {"jobs": {"3": 0.5, "4": 0.5}}}',
     ),
@@ -176,8 +174,6 @@ KINDS: Final = {
         "greedy:Greedy",
         "the widest width that fits",
         usage="greedy",
-        example="greedy",
-        build=lambda policy, *_: policy(),
         json='{"policy": "greedy"}',
     ),
     "fixed": PolicyKind(
@@ -185,7 +181,6 @@ KINDS: Final = {
         "one width, or what is idle of it",
         usage="fixed:WIDTH",
         example="fixed:3",
-        parameter="a width",
         build=lambda policy, text, _: policy(int(text)),
         json='{"policy": "fixed", "width": 3, "strict": false}',
     ),
@@ -194,15 +189,12 @@ KINDS: Final = {
         "that width or blocked",
         usage="fixed-strict:WIDTH",
         example="fixed-strict:3",
-        parameter="a width",
         build=lambda policy, text, _: policy(int(text), strict=True),
     ),
     "rigid": PolicyKind(
         "rigid:Rigid",
         "each class its one width or blocked",
         usage="rigid",
-        example="rigid",
-        build=lambda policy, *_: policy(),
         json='{"policy": "rigid", "classes": {"jobs": 3}}',
     ),
     "thresholds": PolicyKind(
@@ -215,15 +207,12 @@ KINDS: Final = {
         "widths by idle servers, for a blocked job that costs COST mean sizes",
         usage="value:COST",
         example="value:8",
-        parameter="a cost",
         build=lambda value_policy, text, scenario: value_policy(scenario, float(text)),
     ),
     "equi": PolicyKind(
         "equi:Equi",
         "preemptive: all servers shared evenly, only where it can be evaluated",
         usage="equi",
-        example="equi",
-        build=lambda policy, *_: policy(),
     ),
 }
 """The policies, by their name on the command line and in files."""

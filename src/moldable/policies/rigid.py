@@ -20,7 +20,7 @@ from moldable.policies.policy_table import refuse_unknown_width
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rigid(PolicyByClass):
+class Rigid(PolicyByClass[int]):
     """Grant each class its one width or block the job.
 
     Args:
@@ -29,6 +29,7 @@ class Rigid(PolicyByClass):
 
     widths: Mapping[str, int] = field(default_factory=dict, metadata={"key": "classes"})
     strict = True
+    ignores_idle = True
     name = "rigid"
 
     def __post_init__(self) -> None:
@@ -45,17 +46,10 @@ class Rigid(PolicyByClass):
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
         """Return the width of the class."""
-        return {self._width(job_class): 1.0}
-
-    def reach(self, job_class: JobClass, servers: int) -> int:
-        """Return the width: from there on it is granted."""
-        return min(self._width(job_class), servers)
-
-    def _width(self, job_class: JobClass) -> int:
         if self.widths:
-            width: int = self.entry(job_class, "width")
+            width = self.entry(job_class, "width")
             refuse_unknown_width(self.name, job_class, width)
-            return width
+            return {width: 1.0}
         allowed = job_class.speedup.widths.tolist()
         if len(allowed) > 1:
             raise PolicyError(
@@ -63,4 +57,4 @@ class Rigid(PolicyByClass):
                 f"job has one; name it, Rigid({{{job_class.name!r}: {allowed[-1]}}}), or give the "
                 f"class a curve with one width"
             )
-        return int(allowed[0])
+        return {int(allowed[0]): 1.0}

@@ -21,7 +21,7 @@ from moldable.errors import PolicyError
 from moldable.model.workload import JobClass
 from moldable.policies.policy_by_class import PolicyByClass
 from moldable.policies.policy_table import (
-    checked_wishes,
+    checked_shares,
     described_widths,
     grantable,
     refuse_large_table,
@@ -34,7 +34,7 @@ Choice = int | Mapping[int, float]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Thresholds(PolicyByClass):
+class Thresholds(PolicyByClass[Mapping[int, Choice]]):
     """Choose the width by the number of idle servers.
 
     With fewer idle than in the first row, a job gets the narrowest width that its class allows.
@@ -58,7 +58,7 @@ class Thresholds(PolicyByClass):
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
         """Return the choice of the last row that is reached."""
-        table = self._table(job_class)
+        table = self.entry(job_class, "table")
         starts = tuple(table)
         reached = bisect_right(starts, idle)
         if reached == 0:
@@ -70,11 +70,11 @@ class Thresholds(PolicyByClass):
 
     def reach(self, job_class: JobClass, servers: int) -> int:
         """Return the idle count of the last row."""
-        return min(max(self._table(job_class)), servers)
+        return min(max(self.entry(job_class, "table")), servers)
 
     def tabulate_class(self, job_class: JobClass, servers: int) -> Floats:
         """Return the probabilities of the granted widths, row by row of the thresholds."""
-        curve, table = job_class.speedup, self._table(job_class)
+        curve, table = job_class.speedup, self.entry(job_class, "table")
         size = self.reach(job_class, servers) + 1
         refuse_large_table(self.name, size, len(curve))
         found, granted = np.zeros((size, len(curve))), grantable(curve, int(curve.widths[-1]))
@@ -92,10 +92,6 @@ class Thresholds(PolicyByClass):
             return "".join(map(_in_words, self.tables.values()))
         return "; ".join(f"{name}: {_in_words(table)}" for name, table in self.tables.items())
 
-    def _table(self, job_class: JobClass) -> Mapping[int, Choice]:
-        table: Mapping[int, Choice] = self.entry(job_class, "table")
-        return table
-
 
 def _shares(choice: Choice) -> Mapping[int, float]:
     return choice if isinstance(choice, Mapping) else {choice: 1.0}
@@ -109,7 +105,7 @@ def _checked(name: str, table: Mapping[int, Choice]) -> dict[int, Choice]:
             f"{{'jobs': {{idle count: width}}}}, such as {{'jobs': {{1: 1, 4: 2}}}}"
         )
     rows: dict[int, Choice] = {
-        whole(idle, f"{where}: idle count", PolicyError): checked_wishes(where, choice)
+        whole(idle, f"{where}: idle count", PolicyError): checked_shares(where, choice)
         if isinstance(choice, Mapping)
         else whole(choice, f"{where}: width", PolicyError)
         for idle, choice in table.items()

@@ -142,6 +142,7 @@ class ValueFunction:
         end = end if cut else kinds.servers + 1
         self.evaluated = extended(table, end)
         coming, going = _arrivals(kinds, self.evaluated), _departures(kinds, shares, end)
+        # The chain of the idle servers, and the mix of running jobs under the table.
         chain = _Chain(kinds, coming, going, mode)
         self.law = chain.law
         running = (coming @ self.law) * kinds.times
@@ -154,6 +155,7 @@ class ValueFunction:
         self.cost = float(cost @ self.law)
         self.blocking = float(lost @ self.law) / float(total)
         self.mean_execution_time = float(running.sum() / total) / (1.0 - self.blocking)
+        # g = parts_0 + sum_k a_k parts_k from (1), then the a_k and the rent from (2).
         parts = chain.values(np.vstack([cost, coming - going]))
         self.kind_values, self.rent = self._projections(parts, running)
         self.values: Floats = parts[:, 0] + parts[:, 1:] @ self.kind_values
@@ -170,7 +172,7 @@ class ValueFunction:
         return self.kinds.policy(self.table)
 
     def _projections(self, parts: Floats, running: Floats) -> tuple[Floats, float]:
-        """Solve (2) for the a_k and the rent, with g = parts_0 + sum_k a_k parts_k."""
+        """Solve (2) for the a_k and the rent."""
         own, kinds = self.kinds, self.kinds.widths.size
         busy = self.law * (own.servers - np.arange(self.law.size))
         gained = _shifts(own, busy / busy.sum()) @ parts

@@ -7,14 +7,19 @@ import math
 from typing import Final, final
 
 from moldable.errors import ControlError
-from moldable.evaluation.evaluate import solve_exactly
+from moldable.evaluation.evaluate import check_request, solve_exactly
 from moldable.files.policy_file import to_json
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.simulation.descents import rare_blocking_interval
 from moldable.simulation.plan import JUDGED, TRIAL, child_seed
-from moldable.simulation.simulate import RunOptions, simulate_system
+from moldable.simulation.simulate import (
+    RunOptions,
+    check_seed_and_threads,
+    fresh_seed,
+    simulate_system,
+)
 from moldable.system.loss_system import build_system
 from moldable.system.performance import Performance
 from moldable.tuning.targets import Target
@@ -46,11 +51,14 @@ class Evaluator:
         target: Target,
         *,
         precision: float,
-        seed: int,
+        seed: int | None,
         threads: int | None,
     ) -> None:
+        check_request("auto", precision)
+        check_seed_and_threads(seed, threads)
         self.scenario, self.target = scenario, target
-        self.precision, self.seed, self.threads = precision, seed, threads
+        self.precision, self.threads = precision, threads
+        self.seed = fresh_seed() if seed is None else seed
         self.simulated = False
         memoryless = all(c.size.phases is not None for c in scenario.workload.classes)
         self.can_split = memoryless and isinstance(scenario.arrivals, Poisson)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Final, final
 
 from moldable.policies.policy_table import Policy
 from moldable.system.performance import Performance
 from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.families import Family
 from moldable.tuning.targets import Target
 
 UNUSED, UNUSED_SIMULATED, UNUSED_RARE = 1e-4, 0.03, 0.15
@@ -20,46 +20,7 @@ TRIES: Final = 40
 """Parameters that are tried; many of them may give the same policy."""
 MARGIN: Final = 0.15
 """A new parameter stays this share of the bracket away from its ends."""
-ADJACENT: Final = 5e-4
-"""Share of the range of parameters below which two of them are not worth telling apart."""
 COST_EVALUATIONS: Final = 8
-
-
-class Family(ABC):
-    """Policies with one parameter: the larger it is, the less is blocked and the longer jobs take.
-
-    Attributes:
-        low, high: range of the parameter.
-        step: first step of a search that has no guess.
-        evaluations: number of evaluations after which the limit should be bracketed.
-        modelled: whether a model predicts the performance along the parameter.
-    """
-
-    low: float
-    high: float
-    step: float
-    evaluations: int
-    modelled: bool = False
-
-    @abstractmethod
-    def policy(self, parameter: float) -> Policy:
-        """Return the policy at a parameter."""
-
-    @abstractmethod
-    def first(self, aim: float) -> float:
-        """Return the parameter to begin with; `aim` is the log share of the limit to be used."""
-
-    def guess(self, parameter: float, used: float) -> float:  # noqa: ARG002 - for models
-        """Return the parameter to try next, after this one used this log share of the limit."""
-        return parameter
-
-    def adjacent(self, one: float, other: float) -> bool:
-        """Return whether no policy of interest lies between two parameters."""
-        return abs(one - other) < ADJACENT * (self.high - self.low)
-
-    def between(self, one: float, other: float, share: float) -> Policy | None:  # noqa: ARG002
-        """Return a policy that decides as the other one with this probability, if there is one."""
-        return None
 
 
 @final
@@ -82,30 +43,28 @@ class Point:
 
 @final
 class LimitSearch:
-    """Brackets the limit and closes in on it.
-
-    Attributes:
-        points: all evaluated policies of the family, by parameter.
-        feasible: the point closest to the limit of those that keep it.
-        infeasible: the closest of the others.
-    """
+    """Brackets the limit and closes in on it; `points` are all evaluated policies by parameter."""
 
     def __init__(self, family: Family, evaluate: Evaluator, target: Target, aim: float) -> None:
         self.family, self.evaluate, self.target, self.aim = family, evaluate, target, aim
         self.points: dict[float, Point] = {}
-        self.feasible: Point | None = None
-        self.infeasible: Point | None = None
 
     def run(self) -> list[Point]:
         """Return the points that keep the limit."""
         self._close_in()
-        mixtures = self._mixtures(*self.bracket) if self.bracket else []
+        bracket = self.bracket
+        mixtures = self._mixtures(*bracket) if bracket else []
         return [point for point in (*self.points.values(), *mixtures) if point.used <= 0.0]
 
     @property
     def bracket(self) -> tuple[Point, Point] | None:
         """The infeasible and the feasible point closest to the limit, once both are known."""
-        return (self.infeasible, self.feasible) if self.infeasible and self.feasible else None
+        latest = list(reversed(self.points.values()))
+        infeasible = [point for point in latest if point.used > 0.0]
+        feasible = [point for point in latest if point.used <= 0.0]
+        if not infeasible or not feasible:
+            return None
+        return min(infeasible, key=lambda p: p.used), max(feasible, key=lambda p: p.used)
 
     @property
     def least_used(self) -> float:
@@ -118,7 +77,8 @@ class LimitSearch:
         parameter = min(max(family.first(self.aim), family.low), family.high)
         bracket: tuple[Point, Point] | None = None
         for _ in range(TRIES):
-            point = self._add(parameter)
+            point = self._evaluated(parameter, family.policy(parameter))
+            self.points[parameter] = point
             evaluated = len({id(each.answer) for each in self.points.values()})
             bracket, before = self.bracket, bracket
             if bracket and not before:
@@ -139,16 +99,6 @@ class LimitSearch:
             if following == parameter:
                 return
             parameter, step = following, 2.0 * step
-
-    def _add(self, parameter: float) -> Point:
-        point = self._evaluated(parameter, self.family.policy(parameter))
-        self.points[parameter] = point
-        if point.used <= 0.0:
-            if self.feasible is None or point.used >= self.feasible.used:
-                self.feasible = point
-        elif self.infeasible is None or point.used <= self.infeasible.used:
-            self.infeasible = point
-        return point
 
     def _evaluated(self, parameter: float, policy: Policy) -> Point:
         answer = self.evaluate(policy)

@@ -13,16 +13,11 @@ from moldable.policies.greedy import Greedy
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
 from moldable.system.performance import Performance
+from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.families import ValueTables, optimal_shares
 from moldable.tuning.polish import Polish
-from moldable.tuning.static import optimal_shares
 from moldable.tuning.targets import Target
-from moldable.tuning.tuning import (
-    ProgressCallback,
-    new_evaluator,
-    no_progress,
-    weights_are_not_counted,
-)
-from moldable.tuning.value_tables import ValueTables
+from moldable.tuning.tuning import ProgressCallback, no_progress, weights_are_not_counted
 
 
 @final
@@ -107,7 +102,7 @@ def value_tradeoff(
     report = progress or no_progress
     costs, kinds = checked_prices(blocking_costs), Kinds.of(scenario)
     target = Target.of(kinds.mean_size, blocking_cost=max(costs[0], 1.0))
-    evaluate = new_evaluator(scenario, target, precision, seed, threads)
+    evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
     report("computing the true optimum")
     curve, why = None, ""
     try:

@@ -8,8 +8,8 @@ from typing import Any, final
 from moldable.files.policy_file import policy_data
 from moldable.policies.policy_table import Policy
 from moldable.system.performance import Performance
+from moldable.tuning.families import Static
 from moldable.tuning.reference import Best
-from moldable.tuning.static import Static
 
 
 @final

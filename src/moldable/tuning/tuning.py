@@ -12,21 +12,18 @@ import math
 from collections.abc import Callable
 from typing import Final, final
 
-from moldable.evaluation.evaluate import check_request
 from moldable.exact.states import MOST_STATES
 from moldable.model.scenario import Scenario, checked_scenario
 from moldable.policies.greedy import GreedyP
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
-from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.families import DesignLoads, Family, Static, ValueTables, optimal_shares
 from moldable.tuning.polish import Polish
 from moldable.tuning.reference import AT_ONCE, best, fits, not_reached, refuse_less_than_fastest
-from moldable.tuning.search import Family, LimitSearch, Point, least_cost
-from moldable.tuning.static import DesignLoads, Static, optimal_shares
+from moldable.tuning.search import LimitSearch, Point, least_cost
 from moldable.tuning.targets import Target
 from moldable.tuning.tuned import Tuned
-from moldable.tuning.value_tables import ValueTables
 
 ProgressCallback = Callable[[str], None]
 """Called with a description of the step that begins."""
@@ -82,7 +79,7 @@ def tune(
     target = Target.of(
         kinds.mean_size, max_blocking=max_blocking, blocking_cost=blocking_cost, max_time=max_time
     )
-    evaluate = new_evaluator(scenario, target, precision, seed, threads)
+    evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
     refuse_less_than_fastest(scenario, target)
     report = progress or no_progress
     states = MOST_STATES if optimum else AT_ONCE
@@ -95,16 +92,6 @@ def tune(
     answer = tuned.performance
     answer = dataclasses.replace(answer, warnings=(*answer.warnings, *notes))
     return dataclasses.replace(tuned, performance=answer, optimum=known)
-
-
-def new_evaluator(
-    scenario: Scenario, target: Target, precision: float, seed: int | None, threads: int | None
-) -> Evaluator:
-    """Check the options of simulations and return an evaluator that uses them."""
-    check_request("auto", precision)
-    check_seed_and_threads(seed, threads)
-    seed = fresh_seed() if seed is None else seed
-    return Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
 
 
 def no_progress(step: str) -> None:
@@ -124,7 +111,7 @@ class _Tuning:
         self.nearest = math.inf
 
     def run(self, states: int) -> Tuned:
-        """Return the best policy; the optimum of up to so many states explains a refusal."""
+        """Return the best policy; `states` limits the optimum that explains a refusal."""
         aim, warnings = 0.0, weights_are_not_counted(self.scenario)
         for attempt in range(1, ATTEMPTS + 1):
             candidates, static = self._candidates(aim)
