@@ -60,7 +60,7 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
         ("greedy-p:", "lacks its number; write greedy-p or greedy-p:0.85"),
         ("fixed:x", "'x' is not a width; write fixed:3"),
         ("fixed:0", "width=0 must be a whole number from 1"),
-        ("greedy-p:x", "'x' is not a load; write greedy-p or greedy-p:0.85"),
+        ("greedy-p:x", "'x' is not a design load; write greedy-p or greedy-p:0.85"),
         ("value", "policy 'value' lacks its number; write value:8"),
         ("value:x", "'x' is not a cost; write value:8"),
         ("value:-1", "blocking_cost=-1 must be at least 0"),

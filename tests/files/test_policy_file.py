@@ -106,7 +106,10 @@ def test_tables_written_by_hand_are_read(read):
         ('{"policy": "fixed", "width": 3, "strict": 1}', '"strict" is 1; it must be true or false'),
         ('{"policy": "fixed", "width": true}', "width=True is not a number"),
         ('{"policy": "greedy-p", "classes": []}', '"classes" is \\[\\]; write'),
-        ('{"policy": "greedy-p", "classes": {"jobs": 1}}', "class 'jobs' has 1; write"),
+        (
+            '{"policy": "greedy-p", "classes": {"jobs": 1}}',
+            "class 'jobs': 1 is not a choice of widths",
+        ),
         (
             '{"policy": "greedy-p", "classes": {"jobs": {"3": 0.5, "4": 0.4}}}',
             "class 'jobs': probabilities sum to 0.9; they must sum to 1",
@@ -114,14 +117,17 @@ def test_tables_written_by_hand_are_read(read):
         ('{"policy": "greedy-p", "classes": {"jobs": {"3": NaN}}}', "probability nan must lie in"),
         ('{"policy": "greedy-p", "classes": {"jobs": {"3": "x"}}}', "='x' is not a number"),
         ('{"policy": "greedy-p", "classes": {}, "label": 3}', '"label" is 3; it must be text'),
-        ('{"policy": "thresholds", "classes": {"jobs": {"x": 1}}}', "key 'x' is no whole number"),
+        (
+            '{"policy": "thresholds", "classes": {"jobs": {"x": 1}}}',
+            "key 'x' is not a whole number",
+        ),
         (
             '{"policy": "thresholds", "classes": {"jobs": {"' + "1" * 5000 + '": 1}}}',
-            "key '1{18}' is no whole number of servers",
+            "key '1{18}' is not a whole number of servers",
         ),
         (
             '{"policy": "thresholds", "classes": {"jobs": {"1": 1, "01": 1}}}',
-            "key '01' is no whole number of servers or repeats one",
+            "key '01' is not a whole number of servers or repeats one",
         ),
         (
             '{"policy": "thresholds", "classes": {"jobs": {"2": 3}}}',

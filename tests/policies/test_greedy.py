@@ -37,7 +37,7 @@ def test_greedy_gives_all_that_is_idle_up_to_the_widest():
         ({"jobs": {1: 0.9}}, "sum to 0.9"),
         ({"jobs": {"1": 1.0}}, "class 'jobs': width='1' is not a number; write it like 2"),
         ({"jobs": {1: "1"}}, "the probability of width 1='1' is not a number"),
-        ({"jobs": [1.0]}, r"\[1.0\] is no choice; write {width: probability"),
+        ({"jobs": [1.0]}, r"\[1.0\] is not a choice of widths; write {width: probability"),
         ([1.0], r"\[1.0\] is not a mapping; write {'name of class'"),
     ],
 )

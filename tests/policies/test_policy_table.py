@@ -51,7 +51,7 @@ def test_a_strict_policy_gives_the_very_width_or_nothing():
         ({1: "all"}, "probability of width 1='all' is not a number"),
         ({0: 1.0}, "width=0 must be a whole number from 1"),
         ({1.5: 1.0}, "width=1.5 must be a whole number"),
-        (3, r"3 is no choice; write \{width: probability, ...\}"),
+        (3, r"3 is not a choice of widths; write \{width: probability, ...\}"),
     ],
 )
 def test_decisions_that_are_none_are_refused(wishes, message):

@@ -10,8 +10,8 @@ from moldable import Thresholds
 from moldable.policies.decisions import DecisionRow, Decisions
 from moldable.reporting.tuning_text import show_tuned
 from moldable.system.performance import Estimate
+from moldable.tuning.families import Static
 from moldable.tuning.reference import Best
-from moldable.tuning.static import Static
 from moldable.tuning.tuned import Tuned
 from reporting.answers import performing
 

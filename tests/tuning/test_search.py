@@ -1,4 +1,4 @@
-"""Searches along a knob."""
+"""Searches along the parameter of a family of policies."""
 
 from __future__ import annotations
 
@@ -12,32 +12,28 @@ from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
 from moldable.system.performance import Estimate
 from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.families import DesignLoads, Family, ValueTables
 from moldable.tuning.search import LimitSearch, least_cost
-from moldable.tuning.static import DesignLoads
 from moldable.tuning.targets import Target
-from moldable.tuning.value_tables import ValueTables
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SCENARIO = Scenario.single(CURVE, 0.8, 20)
 SOME = evaluate(SCENARIO)
 
 
-class Line:
-    """A made-up family: blocking exp(-knob), time 1 + knob; the policy is the knob itself."""
+class Line(Family):
+    """A made-up family: blocking exp(-parameter), time 1 + parameter."""
 
     low, high, step, evaluations = 0.0, 20.0, 2.0, 8
 
     def __init__(self, begin):
         self.begin = begin
 
-    def policy(self, knob):
-        return Thresholds({"jobs": {round(1e6 * knob) + 1: 1}})
+    def policy(self, parameter):
+        return Thresholds({"jobs": {round(1e6 * parameter) + 1: 1}})
 
     def first(self, aim):  # noqa: ARG002
         return self.begin
-
-    def guess(self, knob, used):  # noqa: ARG002
-        return knob
 
 
 class Made:
@@ -50,11 +46,11 @@ class Made:
 
     def __call__(self, policy, attempt=0):  # noqa: ARG002
         self.count += 1
-        knob = (min(policy.tables["jobs"]) - 1) / 1e6
+        parameter = (min(policy.tables["jobs"]) - 1) / 1e6
         return dataclasses.replace(
             SOME,
-            blocking=Estimate.exact(math.exp(-knob)),
-            mean_execution_time=Estimate.exact(1.0 + knob),
+            blocking=Estimate.exact(math.exp(-parameter)),
+            mean_execution_time=Estimate.exact(1.0 + parameter),
         )
 
 
@@ -81,7 +77,7 @@ def test_limits_beyond_the_ends_give_the_ends_or_nothing():
     assert LimitSearch(Line(3.0), Made(), Target("max_blocking", 1e-12, 1.0), 0.0).run() == []
     assert LimitSearch(Line(3.0), Made(), Target("max_time", 0.5, 1.0), 0.0).run() == []
     points = LimitSearch(Line(3.0), Made(), Target("max_time", 50.0, 1.0), 0.0).run()
-    assert max(point.knob for point in points) == 20.0
+    assert max(point.parameter for point in points) == 20.0
 
 
 def test_the_least_cost_of_a_family_is_found():
@@ -93,7 +89,7 @@ def test_the_least_cost_of_a_family_is_found():
     assert target.objective(found.answer) <= 1.01 * min(costs)
 
 
-def test_the_knob_of_tables_starts_where_the_model_meets_the_limit():
+def test_the_parameter_of_tables_starts_where_the_model_meets_the_limit():
     for target in (Target("max_blocking", 0.05, 1.0), Target("max_time", 0.6, 1.0)):
         tables = ValueTables(Kinds.of(SCENARIO), target)
         near = tables.at(tables.first(0.0))

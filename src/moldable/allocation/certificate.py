@@ -1,4 +1,4 @@
-"""Can a sceptic check that an allocation is optimal without trusting how it was found?
+"""Multipliers that prove an allocation optimal, independently of how it was found.
 
 The Karush-Kuhn-Tucker conditions of the paper's linear programs (P) and (Q) are necessary and
 sufficient, so multipliers that satisfy them prove optimality. For every class, with cost the

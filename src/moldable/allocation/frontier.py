@@ -1,13 +1,13 @@
-"""Which widths are worth using, and at what spending?
+"""The frontier: the widths worth using, and the best time for each mean server-time.
 
-Give width i the point (server-time, time) = (i/s_i, 1/s_i) of a job of unit size. Mixing widths
-reaches every point between, so the best time for a given server-time is the lower convex hull of
-these points, read at that server-time, up to its lowest vertex. That reading solves the paper's
-problem (P) for any curve whatsoever. Times scale with the mean size; slopes do not.
+Width i is the point (server-time, time) = (i/s_i, 1/s_i) of a job of unit size. Mixtures of widths
+reach every point between, so the best time for a given server-time is the lower convex hull of
+these points, up to its lowest vertex. It solves the paper's problem (P) for any curve. Times scale
+with the mean size; slopes do not.
 
 The map (i, s_i) -> (i/s_i, 1/s_i) takes lines to lines, so that hull is also the upper concave hull
-of the curve itself, from the most efficient width to the fastest: there the widths are sorted
-whole numbers already, so that is how it is computed.
+of the curve itself, from the most efficient width to the fastest. It is computed there, because the
+widths are already sorted integers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from itertools import pairwise
+from typing import TypeVar, final
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from moldable.errors import SpeedUpError
 from moldable.model.assumptions import ROUNDING
 from moldable.model.hull import concave_hull, hull_height
 from moldable.model.speedup import SpeedUp
+
+Array = TypeVar("Array", Floats, Ints)
 
 
 @final
@@ -38,7 +41,7 @@ class Mix:
         shares: the share of jobs given each; they sum to one.
         time: mean execution time of a job of unit size.
         server_time: mean server-time of a job of unit size.
-        position: where the first width stands on the frontier.
+        position: index of the first width on the frontier.
     """
 
     support: tuple[int, ...]
@@ -60,11 +63,11 @@ class Frontier:
     """The widths worth using, from the least server-time to the least time.
 
     Attributes:
-        speedup: the curve it was made from.
+        speedup: the curve.
         widths: frontier widths, ascending; those collinear with an edge are included.
         server_time: i/s_i at each of them, ascending.
         time: 1/s_i at each of them, descending.
-        corners: positions of the hull's true vertices among them.
+        corners: indices of the hull's strict vertices among them.
     """
 
     speedup: SpeedUp
@@ -95,17 +98,15 @@ class Frontier:
         return 1.0 / float(self.server_time[0])
 
     def read(self, server_time: float) -> Mix:
-        """Return the best mix of widths that spends at most this mean server-time per job.
+        """Return the best mix of widths that uses at most this mean server-time per job.
 
-        Abscissae within rounding of a frontier width give that width alone. A server-time below
-        the frontier's first is read as its first: ask `reaches` whether it is feasible.
+        Within rounding of a frontier width, the mix is that width alone. Less than the least
+        server-time is read as the least; `reaches` tells whether it is feasible.
         """
         xs = self.server_time
         k = bisect_right(xs, server_time * (1.0 + ROUNDING)) - 1
-        if k < 0:
-            return self.alone(0)
-        if k == xs.size - 1 or server_time <= xs[k] * (1.0 + ROUNDING):
-            return self.alone(k)
+        if k < 0 or k == xs.size - 1 or server_time <= xs[k] * (1.0 + ROUNDING):
+            return self.alone(max(k, 0))
         x0, x1 = float(xs[k]), float(xs[k + 1])
         t0, t1 = float(self.time[k]), float(self.time[k + 1])
         wide = (server_time - x0) / (x1 - x0)
@@ -118,16 +119,16 @@ class Frontier:
         )
 
     def reaches(self, server_time: float) -> bool:
-        """Can every job be served within this mean server-time?"""
+        """Return whether every job can be served within this mean server-time."""
         return bool(server_time >= self.server_time[0] * (1.0 - ROUNDING))
 
     def slope_right(self, mix: Mix) -> float:
-        """Time lost per server-time gained, just right of the mix: at most 0."""
+        """Return the slope of time over server-time just right of the mix: at most 0."""
         corner = bisect_right(self.corners, mix.position) - 1
         return self._edge_slope(corner)
 
     def slope_left(self, mix: Mix) -> float:
-        """The same just left of the mix; minus infinity at the frontier's first width."""
+        """Return the slope just left of the mix; minus infinity at the first width."""
         corner = bisect_right(self.corners, mix.position) - 1
         on_corner = len(mix.support) == 1 and self.corners[corner] == mix.position
         return self._edge_slope(corner - 1 if on_corner else corner)
@@ -158,18 +159,20 @@ def frontiers(speedups: Sequence[SpeedUp]) -> list[Frontier]:
 
     hull = concave_hull(width, faster, curve)
     height = hull_height(width, faster, hull)
-    corners = hull[_useful(width[hull], faster[hull], curve[hull])]
-    kept = np.flatnonzero(faster >= height * (1.0 - ROUNDING))
-    kept = kept[_from_first_to_last(kept, curve[kept], corners, curve[corners])]
+    first, last = (hull[at][curve] for at in _useful(width[hull], faster[hull], curve[hull]))
+    index = np.arange(width.size)
+    inside = (index >= first) & (index <= last)
+    corners = hull[inside[hull]]
+    kept = np.flatnonzero(inside & (faster >= height * (1.0 - ROUNDING)))
     kept = _ascending(kept, width / faster, np.isin(kept, corners))
     return _split(speedups, width[kept], faster[kept], curve[kept], np.searchsorted(kept, corners))
 
 
-def _useful(width: Floats, faster: Floats, curve: Ints) -> Mask:
-    """Mark the hull's vertices from each curve's most efficient to its fastest.
+def _useful(width: Floats, faster: Floats, curve: Ints) -> tuple[Ints, Ints]:
+    """Return the indices of each curve's most efficient and fastest vertex.
 
-    Of equally efficient widths (the linear curve has nothing else) the fastest begins; of equally
-    fast ones the narrowest ends.
+    Of equally efficient widths (the linear curve has no others) the fastest is the first; of
+    equally fast ones the narrowest is the last.
     """
     starts = np.flatnonzero(np.diff(curve, prepend=-1))
     index = np.arange(width.size)
@@ -178,16 +181,7 @@ def _useful(width: Floats, faster: Floats, curve: Ints) -> Mask:
     first = np.maximum.reduceat(np.where(efficiency >= best[curve], index, -1), starts)
     top = np.maximum.reduceat(faster, starts) * (1.0 - ROUNDING)
     last = np.minimum.reduceat(np.where(faster >= top[curve], index, index.size), starts)
-    inside: Mask = (index >= first[curve]) & (index <= last[curve])
-    return inside
-
-
-def _from_first_to_last(points: Ints, curve: Ints, corners: Ints, corner_curve: Ints) -> Mask:
-    """Mark the points between the first and the last corner of their curve."""
-    starts = np.flatnonzero(np.diff(corner_curve, prepend=-1))
-    first, last = corners[starts], corners[np.append(starts[1:], corners.size) - 1]
-    inside: Mask = (points >= first[curve]) & (points <= last[curve])
-    return inside
+    return first, last
 
 
 def _ascending(kept: Ints, server_time: Floats, is_corner: Mask) -> Ints:
@@ -197,16 +191,13 @@ def _ascending(kept: Ints, server_time: Floats, is_corner: Mask) -> Ints:
     """
     while True:
         falls = np.diff(server_time[kept]) <= 0.0
-        bad = np.zeros(kept.size, dtype=np.bool_)
-        bad[1:] |= falls
-        bad[:-1] |= falls
-        bad &= ~is_corner
+        bad = ~is_corner & (np.append(False, falls) | np.append(falls, False))
         if not bad.any():
             return kept
         kept, is_corner = kept[~bad], is_corner[~bad]
 
 
-def frozen(array: Floats) -> Floats:
+def frozen(array: Array) -> Array:
     """Return the array, no longer writable: results are values."""
     array.flags.writeable = False
     return array
@@ -216,17 +207,12 @@ def _split(
     speedups: Sequence[SpeedUp], width: Floats, faster: Floats, curve: Ints, corners: Ints
 ) -> list[Frontier]:
     time = frozen(1.0 / faster)
-    server_time = frozen(width * time)
-    widths = width.astype(np.int64)
-    widths.flags.writeable = False
+    server_time, widths = frozen(width * time), frozen(width.astype(np.int64))
     bounds = np.searchsorted(curve, np.arange(len(speedups) + 1))
     corner_bounds = np.searchsorted(corners, bounds)
-    corners = corners - np.repeat(bounds[:-1], np.diff(corner_bounds))
-    corners.flags.writeable = False
-    cuts, corner_cuts = bounds.tolist(), corner_bounds.tolist()
+    corners = frozen(corners - np.repeat(bounds[:-1], np.diff(corner_bounds)))
+    ends = zip(pairwise(bounds.tolist()), pairwise(corner_bounds.tolist()), strict=True)
     return [
         Frontier(speedup, widths[a:b], server_time[a:b], time[a:b], corners[c:d])
-        for speedup, a, b, c, d in zip(
-            speedups, cuts, cuts[1:], corner_cuts, corner_cuts[1:], strict=False
-        )
+        for speedup, ((a, b), (c, d)) in zip(speedups, ends, strict=True)
     ]

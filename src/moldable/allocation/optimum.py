@@ -1,8 +1,8 @@
-"""What is the best that any policy with vanishing blocking can do, and how?
+"""Problem (P) of the paper: the optimal shares of widths for one class at vanishing blocking.
 
-Problem (P) of the paper for one class: its answer is the frontier read at 1/load. Everything is in
-units of the mean size. Reading a prepared `Frontier` takes microseconds whatever its length, if all
-its widths fit on the servers; dense vectors and the certificate are made when asked for.
+The solution is the frontier read at 1/load, in units of the mean size. Reading a prepared
+`Frontier` takes microseconds whatever its length, if all its widths fit on the servers; dense
+vectors and the certificate are computed on demand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from moldable.allocation.certificate import Certificate, certify
 from moldable.allocation.frontier import Frontier, Mix, frozen
 from moldable.arrays import Floats, Ints
 from moldable.checks import check_type, whole
-from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError
+from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
 from moldable.model.scenario import checked_load
 from moldable.model.speedup import SpeedUp
@@ -92,7 +92,7 @@ class Optimum:
 
     @property
     def time_saved_by_one_server(self) -> float | None:
-        """The rate at which D* falls as servers are added; None while n is unknown."""
+        """The rate at which D* falls as servers are added; None if n is unknown."""
         return None if self.servers is None else self.shadow_price / (self.servers * self.load)
 
     @property
@@ -103,20 +103,25 @@ class Optimum:
 
     @property
     def unique(self) -> bool:
-        """Is no other choice of shares as good (within 1e-12)?"""
+        """Whether no other choice of shares is as good (within 1e-12)."""
         return not self.ties
 
     @cached_property
     def ties(self) -> tuple[int, ...]:
         """Widths among which jobs could be moved without loss; empty if the solution is unique."""
-        return _ties(self)
+        if self.load * self.mix.server_time < 1.0 - ROUNDING:
+            speedup = self.frontier.speedup
+            ties = speedup.widths[speedup.speedups >= speedup.speedups.max() * (1.0 - ROUNDING)]
+        else:
+            ties = _on_one_line(self.frontier, self.mix)
+        return tuple(ties.tolist()) if ties.size > len(self.mix.support) else ()
 
     @property
     def why_not_unique(self) -> str | None:
         """The reason in words, or None."""
         if not self.ties:
             return None
-        names = ", ".join(map(str, self.ties[:6])) + (", ..." if len(self.ties) > 6 else "")  # noqa: PLR2004
+        names = shortened(self.ties)
         if self.busy_fraction < 1.0 - ROUNDING:
             return f"widths {names} are equally fast and capacity is slack; the narrowest is used"
         return f"widths {names} lie on one edge of the frontier; neighbours of the load are used"
@@ -166,11 +171,11 @@ def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = Non
     """Solve (P): the shares of widths with the least mean execution time at vanishing blocking.
 
     Args:
-        curve: a speed-up curve, or its prepared frontier if it will be asked many times.
+        curve: a speed-up curve, or its prepared frontier if it is used many times.
         load: arrival rate x mean size / servers.
         servers: the number of servers; widths above it are left out.
     """
-    frontier = fitting_frontier(curve, servers)
+    frontier = _fitting_frontier(curve, servers)
     load = checked_load(load)
     if not frontier.reaches(1.0 / load):
         raise InfeasibleError(
@@ -182,53 +187,33 @@ def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = Non
     return Optimum(frontier, load, servers, frontier.read(1.0 / load))
 
 
-def fitting_frontier(curve: SpeedUp | Frontier, servers: int | None) -> Frontier:
+def _fitting_frontier(curve: SpeedUp | Frontier, servers: int | None) -> Frontier:
     """Return the frontier of the widths that fit on this many servers."""
-    frontier = curve if isinstance(curve, Frontier) else None
     speedup = curve.speedup if isinstance(curve, Frontier) else curve
     check_type(speedup, SpeedUp, "curve", SpeedUpError, "SpeedUp([1, 1.8])")
-    if servers is not None:
-        fitting = speedup.up_to(whole(servers, "servers", WorkloadError))
-        if fitting is not speedup:
-            return Frontier.of(fitting)
-    return frontier if frontier is not None else Frontier.of(speedup)
-
-
-def _ties(solution: Optimum) -> tuple[int, ...]:
-    frontier, mix = solution.frontier, solution.mix
-    if solution.load * mix.server_time < 1.0 - ROUNDING:
-        speedup = frontier.speedup
-        fast = speedup.speedups >= speedup.speedups.max() * (1.0 - ROUNDING)
-        ties = speedup.widths[fast]
-    else:
-        ties = _on_one_line(frontier, mix)
-    return tuple(ties.tolist()) if ties.size > len(mix.support) else ()
+    fits = speedup if servers is None else speedup.up_to(whole(servers, "servers", WorkloadError))
+    return curve if isinstance(curve, Frontier) and fits is speedup else Frontier.of(fits)
 
 
 def _on_one_line(frontier: Frontier, mix: Mix) -> Ints:
     """Return the frontier widths on the line through the mix that could replace it.
 
-    Rounding makes vertices out of collinear points, so the line is prolonged by one edge on either
-    side and judged there with the tolerance that decides what is on the frontier, in (width,
-    speed-up), where it is well conditioned. A width used alone can be replaced only if the line has
-    widths on both sides of it.
+    Rounding makes vertices out of collinear points, so the line is extended by one edge on either
+    side and tested there with the tolerance of the frontier, in (width, speed-up), where it is
+    well conditioned. A width used alone can be replaced only if the line has widths on both sides.
     """
     corners, w, faster = frontier.corners, frontier.widths, 1.0 / frontier.time
+    alone = w[mix.position : mix.position + 1]
     right = int(np.searchsorted(corners, mix.position, side="right"))
     left = right - 1
     if len(mix.support) == 1 and corners[left] == mix.position:
         if left == 0 or right == corners.size:
-            return frontier.widths[mix.position : mix.position + 1]
+            return alone
         left -= 1  # the chord that skips this corner
     a, b = int(corners[left]), int(corners[right])
     slope = (faster[b] - faster[a]) / (w[b] - w[a])
-    low = int(corners[left - 1]) if left > 0 else a
-    high = int(corners[right + 1]) if right + 1 < corners.size else b
+    low, high = corners[max(left - 1, 0)], corners[min(right + 1, corners.size - 1)]
     near = np.arange(low, high + 1)
     off = np.abs(faster[near] - faster[a] - slope * (w[near] - w[a]))
-    on_line = off <= ROUNDING * faster[near]
-    found = near[on_line]
-    if len(mix.support) == 1 and mix.position not in found:
-        return frontier.widths[mix.position : mix.position + 1]
-    line: Ints = frontier.widths[found]
-    return line
+    found = near[off <= ROUNDING * faster[near]]
+    return alone if len(mix.support) == 1 and mix.position not in found else w[found]

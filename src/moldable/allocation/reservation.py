@@ -1,9 +1,8 @@
-"""How should several classes of jobs divide one cluster?
+"""Problem (Q) of the paper: the optimal division of a cluster among several classes.
 
-Problem (Q) of the paper. Every class starts at its least server-time; spare capacity then buys the
-edges of all frontiers in order of the time they save per server-time, the last one in part: so at
-most one class randomises between two widths. With whole servers each class's time is still convex
-in its servers, so the exact optimum is bought by marginal gains in the same way.
+Every class starts at its least server-time. Spare capacity then buys the edges of all frontiers in
+order of the time they save per server-time, the last one in part: so at most one class randomises
+between two widths.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class ClassAllocation:
 
     Attributes:
         job_class: the class.
-        servers: the servers reserved for it; whole numbers only where that was asked.
+        servers: the servers reserved for it; an integer only for `reserve_whole`.
         frontier: its widths worth using.
         mix: the one or two widths used, and the share of its jobs given each.
     """
@@ -53,9 +52,9 @@ class ClassAllocation:
 
     @property
     def holds_its_widths(self) -> bool:
-        """Do the reserved servers suffice for one job of the widest width used?
+        """Whether the reserved servers suffice for one job of the widest width used.
 
-        A light load pays for a width on average with fewer servers than the width itself; on
+        At a light load the servers that are busy on average may be fewer than that width; on
         servers of its own such a class would be granted less.
         """
         return self.servers >= self.mix.support[-1]
@@ -90,7 +89,7 @@ class Reservation:
         servers: the size of the cluster.
         classes: what each class gets, in the workload's order.
         shadow_price: weighted time saved per further unit of server-time; 0 when slack.
-        whole: whether servers were kept whole.
+        whole: whether each class has an integer number of servers.
     """
 
     servers: int
@@ -106,12 +105,12 @@ class Reservation:
     @property
     def mean_execution_time(self) -> float:
         """D*: the mean over all jobs, in units of time."""
-        return self._mean([1.0] * len(self.classes))
+        return self._mean(weighted=False)
 
     @property
     def objective(self) -> float:
         """What was minimised: the mean with each class's weight on its times."""
-        return self._mean([part.job_class.weight for part in self.classes])
+        return self._mean(weighted=True)
 
     @property
     def time_saved_by_one_server(self) -> float:
@@ -135,7 +134,7 @@ class Reservation:
         """Return the multipliers of (Q), class by class; theta0 is common to all."""
         if self.whole:
             raise WorkloadError(
-                "whole servers have no multipliers; ask reserve(...) for those of (Q)"
+                "whole servers have no multipliers; use reserve(...) for those of (Q)"
             )
         rate = self.arrival_rate / self.servers
         busy = math.fsum(part.job_class.offered * part.mix.server_time for part in self.classes)
@@ -154,10 +153,22 @@ class Reservation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
-        answer: dict[str, Any] = {"mean_execution_time": self.mean_execution_time}
-        if not self.whole:
-            answer["shadow_price"] = self.shadow_price
-        return answer | {"classes": [self._class_dict(part) for part in self.classes]}
+        price = {} if self.whole else {"shadow_price": self.shadow_price}
+        classes = [
+            {
+                "name": part.name,
+                **(
+                    {"reserved_servers": part.servers}
+                    if self.whole
+                    else {"reserved_fraction": self.reserved_fraction(part)}
+                ),
+                "widths": part.widths.tolist(),
+                "probabilities": part.probabilities.tolist(),
+                "mean_execution_time": part.mean_execution_time,
+            }
+            for part in self.classes
+        ]
+        return {"mean_execution_time": self.mean_execution_time, **price, "classes": classes}
 
     def __repr__(self) -> str:
         parts = ", ".join(
@@ -170,24 +181,12 @@ class Reservation:
             f"shadow_price={self.shadow_price:.6g})"
         )
 
-    def _class_dict(self, part: ClassAllocation) -> dict[str, Any]:
-        reserved = (
-            {"reserved_servers": part.servers}
-            if self.whole
-            else {"reserved_fraction": self.reserved_fraction(part)}
-        )
-        return {
-            "name": part.name,
-            **reserved,
-            "widths": part.widths.tolist(),
-            "probabilities": part.probabilities.tolist(),
-            "mean_execution_time": part.mean_execution_time,
-        }
-
-    def _mean(self, weights: list[float]) -> float:
+    def _mean(self, *, weighted: bool) -> float:
         total = math.fsum(
-            weight * part.job_class.arrival_rate * part.mean_execution_time
-            for weight, part in zip(weights, self.classes, strict=True)
+            (part.job_class.weight if weighted else 1.0)
+            * part.job_class.arrival_rate
+            * part.mean_execution_time
+            for part in self.classes
         )
         return total / self.arrival_rate
 
@@ -196,18 +195,26 @@ def reserve(scenario: Scenario) -> Reservation:
     """Solve (Q): the division with the least (weighted) mean time, servers being divisible."""
     fronts = fitting_frontiers(scenario)
     workload, servers = scenario.workload, scenario.servers
-    offered = np.array([job_class.offered for job_class in workload.classes])
-    least = offered * np.array([front.server_time[0] for front in fronts])
-    if math.fsum(least) > servers * (1.0 + ROUNDING):
+    least, owner, slope, cost = _edges(workload, fronts)
+    needed = math.fsum(least)
+    if needed > servers * (1.0 + ROUNDING):
         raise InfeasibleError(_overload(workload, least, servers))
-    corners, partial, price = _buy_edges(workload, fronts, offered, servers - math.fsum(least))
-    mixes = [
-        front.alone(int(front.corners[corner]))
-        for front, corner in zip(fronts, corners, strict=True)
-    ]
-    for j, extra in partial.items():
-        mixes[j] = fronts[j].read(mixes[j].server_time + extra)
-    return Reservation(servers, _busy_parts(workload, fronts, mixes), price, whole=False)
+    spare, offered = servers - needed, [job_class.offered for job_class in workload.classes]
+    noise = ROUNDING * (spare + float(np.sum(offered)))
+    bought = int(np.searchsorted(cost, spare + noise, side="right"))
+    reached = np.bincount(owner[:bought], minlength=len(fronts)).tolist()
+    mixes = [front.alone(int(front.corners[k])) for front, k in zip(fronts, reached, strict=True)]
+    price = -float(slope[bought]) if bought < cost.size else 0.0
+    left_over = spare - (float(cost[bought - 1]) if bought else 0.0)
+    # A part that is bought with rounding errors would randomise for nothing.
+    if bought < cost.size and left_over > noise:
+        j = int(owner[bought])
+        mixes[j] = fronts[j].read(mixes[j].server_time + left_over / offered[j])
+    parts = tuple(
+        ClassAllocation(job_class, job_class.offered * mix.server_time, front, mix)
+        for job_class, front, mix in zip(workload.classes, fronts, mixes, strict=True)
+    )
+    return Reservation(servers, parts, price, whole=False)
 
 
 def fitting_frontiers(scenario: Scenario) -> list[Frontier]:
@@ -216,44 +223,25 @@ def fitting_frontiers(scenario: Scenario) -> list[Frontier]:
     return frontiers([job_class.speedup.up_to(scenario.servers) for job_class in classes])
 
 
-def _busy_parts(
-    workload: Workload, fronts: list[Frontier], mixes: list[Mix]
-) -> tuple[ClassAllocation, ...]:
-    """Reserve for each class just the servers it keeps busy."""
-    return tuple(
-        ClassAllocation(job_class, job_class.offered * mix.server_time, front, mix)
-        for job_class, front, mix in zip(workload.classes, fronts, mixes, strict=True)
-    )
-
-
 def pure_loads(scenario: Scenario) -> Floats:
     """Return the loads, descending, at which the division gives every class one width.
 
     All classes are scaled alike; between two of these loads one class uses two widths.
     """
-    fronts, workload = fitting_frontiers(scenario), scenario.workload
-    offered = np.array([job_class.offered for job_class in workload.classes])
-    least = math.fsum(offered * np.array([front.server_time[0] for front in fronts]))
-    cost = _edges(workload, fronts, offered).cost
-    return math.fsum(offered) / (least + np.concatenate((np.zeros(1), cost)))
+    workload = scenario.workload
+    least, _, _, cost = _edges(workload, fitting_frontiers(scenario))
+    offered = math.fsum(job_class.offered for job_class in workload.classes)
+    return offered / (math.fsum(least) + np.concatenate((np.zeros(1), cost)))
 
 
-class _Edges(NamedTuple):
-    """The edges of all classes' frontiers in the order in which they are bought.
+def _edges(workload: Workload, fronts: list[Frontier]) -> tuple[Floats, Ints, Floats, Floats]:
+    """Return the least servers of each class, and the edges of all frontiers, steepest first.
 
-    Attributes:
-        owner: the class of each.
-        slope: weighted time saved per server-time, negative.
-        cost: servers that all edges up to this one take together.
+    Of the edges: the class of each, the weighted time saved per server-time (negative), and the
+    servers that all edges up to this one take together.
     """
-
-    owner: Ints
-    slope: Floats
-    cost: Floats
-
-
-def _edges(workload: Workload, fronts: list[Frontier], offered: Floats) -> _Edges:
-    """Sort the edges of all classes, the steepest first."""
+    offered = np.array([job_class.offered for job_class in workload.classes])
+    least = offered * np.array([front.server_time[0] for front in fronts])
     corners = np.array([front.corners.size for front in fronts], dtype=np.int64)
     owner = np.repeat(np.arange(corners.size), corners)
     x = np.concatenate([front.server_time[front.corners] for front in fronts])
@@ -261,38 +249,15 @@ def _edges(workload: Workload, fronts: list[Frontier], offered: Floats) -> _Edge
     weight = np.array([job_class.weight for job_class in workload.classes])
 
     inner = np.flatnonzero(owner[1:] == owner[:-1])
-    edge_owner = owner[inner]
+    owner = owner[inner]
     run = x[inner + 1] - x[inner]
-    slope = weight[edge_owner] * _convex((t[inner + 1] - t[inner]) / run, edge_owner)
+    slope = weight[owner] * _convex((t[inner + 1] - t[inner]) / run, owner)
     order = np.argsort(slope, kind="stable")
-    cost = np.cumsum((offered[edge_owner] * run)[order])
-    return _Edges(edge_owner[order], slope[order], cost)
-
-
-def _buy_edges(
-    workload: Workload, fronts: list[Frontier], offered: Floats, spare: float
-) -> tuple[list[int], dict[int, float], float]:
-    """Spend the spare servers on the steepest edges of all classes.
-
-    Returns the corner each class reaches, the server-time beyond it of the class whose next edge
-    is bought in part, and the price of that edge.
-    """
-    owner, slope, cost = _edges(workload, fronts, offered)
-    noise = ROUNDING * (spare + float(offered.sum()))
-    full = int(np.searchsorted(cost, spare + noise, side="right"))
-    reached = np.bincount(owner[:full], minlength=len(fronts)).tolist()
-    if full == cost.size:
-        return reached, {}, 0.0
-    price = -float(slope[full])
-    left_over = spare - (float(cost[full - 1]) if full else 0.0)
-    if left_over <= noise:
-        return reached, {}, price  # a part bought with rounding errors would be no part at all
-    partial = int(owner[full])
-    return reached, {partial: left_over / float(offered[partial])}, price
+    return least, owner[order], slope[order], np.cumsum((offered[owner] * run)[order])
 
 
 def _convex(slope: Floats, owner: Ints) -> Floats:
-    """Undo rounding that would sell a later edge of a class before an earlier one."""
+    """Undo rounding that would buy a later edge of a class before an earlier one."""
     while True:
         falls = np.flatnonzero((slope[1:] < slope[:-1]) & (owner[1:] == owner[:-1]))
         if not falls.size:

@@ -1,13 +1,14 @@
-"""How many whole servers should each class own?
+"""The optimal division of a cluster into whole servers.
 
 A class's mean time is convex in its servers, so buying servers one by one where they save most is
-exactly optimal. Between two corners of a frontier every server saves the same, so servers are
-bought in runs: the work depends on the curves, not on the size of the cluster.
+optimal. Between two corners of a frontier every server saves the same, so servers are bought in
+runs: the work depends on the curves, not on the size of the cluster.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 import numpy as np
 
@@ -28,10 +29,7 @@ def reserve_whole(scenario: Scenario) -> Reservation:
     """
     fronts = fitting_frontiers(scenario)
     workload, servers = scenario.workload, scenario.servers
-    needs = [
-        _least_servers(job_class, front)
-        for job_class, front in zip(workload.classes, fronts, strict=True)
-    ]
+    needs = list(map(_least_servers, workload.classes, fronts))
     if sum(needs) > servers:
         raise InfeasibleError(_shortage(workload, needs, servers))
     reserved, price = _buy_runs(workload, fronts, needs, servers - sum(needs))
@@ -65,7 +63,7 @@ def _buy_runs(
 
 
 def _runs(job_class: JobClass, front: Frontier, least: int) -> tuple[Ints, Floats]:
-    """Return how many servers in a row save the same, and what one of them saves.
+    """Return the lengths of runs of servers that save the same, and what one server saves.
 
     Savings are in weighted time per server-time, the unit of the shadow price.
     """
@@ -80,24 +78,22 @@ def _runs(job_class: JobClass, front: Frontier, least: int) -> tuple[Ints, Float
 
 
 def _spread(reserved: list[int], servers: int) -> list[int]:
-    """Hand out what is left in proportion, by largest remainder."""
+    """Distribute the remaining servers in proportion, by largest remainder."""
     total = sum(reserved)
     spare = servers - total
-    shares = [divmod(spare * count, total) for count in reserved]
-    extra = [whole for whole, _ in shares]
-    by_remainder = sorted(range(len(shares)), key=lambda j: -shares[j][1])
-    for j in by_remainder[: spare - sum(extra)]:
-        extra[j] += 1
-    return [count + more for count, more in zip(reserved, extra, strict=True)]
+    extra, remainder = zip(*(divmod(spare * count, total) for count in reserved), strict=True)
+    by_remainder = sorted(range(len(reserved)), key=lambda j: -remainder[j])
+    rounded_up = set(by_remainder[: spare - sum(extra)])
+    return [count + extra[j] + (j in rounded_up) for j, count in enumerate(reserved)]
 
 
 def _shortage(workload: Workload, needs: list[int], servers: int) -> str:
     names = [job_class.name for job_class in workload.classes]
-    before = [sum(needs[:j]) for j in range(len(needs))]
-    unserved = next(j for j in range(len(needs)) if before[j] + needs[j] > servers)
+    totals = list(accumulate(needs))
+    unserved = next(j for j, total in enumerate(totals) if total > servers)
     listed = shortened(f"{name} needs {need}" for name, need in zip(names, needs, strict=True))
     return (
         f"class {names[unserved]!r} cannot be served: it needs {needs[unserved]} whole servers, "
-        f"but only {servers - before[unserved]} of {servers} are left "
+        f"but only {servers - totals[unserved] + needs[unserved]} of {servers} are left "
         f"({listed}; {sum(needs)} in all); add servers, or share one pool"
     )

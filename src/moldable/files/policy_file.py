@@ -48,7 +48,7 @@ def policy_data(policy: Policy) -> dict[str, Any]:
         raise PolicyError(f"{policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)")
     data = data_from_policy(policy)
     if data is None:
-        stored = ", ".join(name for name, kind in KINDS.items() if kind.json is not None)
+        stored = ", ".join(name for name, kind in KINDS.items() if kind.json)
         raise PolicyError(
             f"policy {policy.name} is code rather than data, so it has no JSON; "
             f"these kinds have: {stored}"

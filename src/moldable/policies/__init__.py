@@ -1,1 +1,1 @@
-"""How many servers does an arriving job get? Rules that look at its class and the idle servers."""
+"""Policies: rules that choose the width of an arriving job by its class and the idle servers."""

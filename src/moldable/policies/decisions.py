@@ -1,4 +1,4 @@
-"""What would each of several policies give a job, by the servers that are idle?"""
+"""The decisions of several policies side by side, by idle servers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from moldable.model.workload import JobClass
 from moldable.policies.policy_table import Policy
 
 Shares = Mapping[int, float]
-"""The granted widths and their probabilities; what is missing to 1 is blocked."""
+"""The granted widths and their probabilities; 1 minus their sum is blocked."""
 
 
 @final
 @dataclass(frozen=True)
 class DecisionRow:
-    """A range of idle servers in which no policy changes its mind.
+    """A range of idle servers in which no policy changes its decision.
 
     Attributes:
-        least: idle servers, at least.
-        most: idle servers, at most.
+        least: lower end of the range.
+        most: upper end.
         shares: what each policy grants there.
     """
 
@@ -44,11 +44,11 @@ class DecisionRow:
 @final
 @dataclass(frozen=True)
 class Decisions:
-    """What policies give the jobs of one class.
+    """The decisions of several policies for one class.
 
     Attributes:
-        job_class: its name.
-        rows: from 1 idle server to all.
+        job_class: name of the class.
+        rows: ranges from 1 idle server to all.
     """
 
     job_class: str
@@ -60,11 +60,11 @@ class Decisions:
 
 
 def decisions(scenario: Scenario, policies: Mapping[str, Policy]) -> tuple[Decisions, ...]:
-    """Lay policies side by side for every class of a workload that shares one pool.
+    """Tabulate policies side by side for every class of a workload that shares one pool.
 
     Args:
         scenario: the classes and the size of the pool.
-        policies: by the names that the rows call them.
+        policies: the policies, by the names used in the rows.
     """
     workload, servers = scenario.workload, scenario.servers
     pools = (servers,) * len(workload.classes)
@@ -77,7 +77,7 @@ def decisions(scenario: Scenario, policies: Mapping[str, Policy]) -> tuple[Decis
 
 def _of_class(job_class: JobClass, servers: int, tables: Mapping[str, Floats]) -> Decisions:
     changes = [np.flatnonzero(np.diff(table, axis=0).any(axis=1)) + 1 for table in tables.values()]
-    # With nothing idle there is nothing to decide.
+    # With no idle server there is nothing to decide.
     starts = np.unique(np.concatenate([[1], *changes]))
     ends = [*(starts[1:] - 1).tolist(), servers]
     widths = job_class.speedup.widths

@@ -1,12 +1,12 @@
-"""The preemptive yardstick: what could be had if widths could change while jobs run?
+"""EQUI, a preemptive reference: widths may change while jobs run.
 
 EQUI divides all servers evenly among the jobs present, again at every arrival and departure:
 J. Edmonds, "Scheduling in the dark", Theoretical Computer Science 235, 2000; B. Berg,
 J.-P. Dorsman, M. Harchol-Balter, "Towards optimality in parallel job scheduling", SIGMETRICS 2018.
-No width is kept, so it is no `Policy` but a rule for how fast j jobs leave. As all of them run at
-one speed, the number of jobs depends on the law of sizes through its mean only (the symmetric
-queues of F. P. Kelly, "Reversibility and Stochastic Networks", 1979): with Poisson arrivals its law
-is that of a birth-death chain with these rates.
+Jobs do not keep a width, so it is not a `Policy` but a rule for how fast j jobs leave. As all of
+them run at one speed, the number of jobs depends on the distribution of sizes through its mean only
+(the symmetric queues of F. P. Kelly, "Reversibility and Stochastic Networks", 1979): with Poisson
+arrivals it is that of a birth-death chain with these rates.
 """
 
 from __future__ import annotations
@@ -29,10 +29,7 @@ from moldable.model.workload import JobClass
 class Equi:
     """Share n servers evenly among the jobs of one class; a job that finds n others is blocked."""
 
-    @property
-    def name(self) -> str:
-        """What the literature calls it."""
-        return "equi"
+    name = "equi"
 
     @staticmethod
     def speed(speedup: SpeedUp, share: ArrayLike) -> Floats:

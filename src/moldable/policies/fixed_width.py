@@ -1,7 +1,7 @@
-"""One width for every job, whatever its class and whatever is idle.
+"""One width for every job, whatever its class and however many servers are idle.
 
 The static allocation that the paper's schemes improve on. Strict and with one class, it is Erlang's
-loss system (A. K. Erlang, 1917) with as many slots as the width goes into the servers.
+loss system (A. K. Erlang, 1917) with floor(servers / width) slots.
 """
 
 from __future__ import annotations
@@ -13,37 +13,33 @@ from typing import final
 from moldable.checks import whole
 from moldable.errors import PolicyError
 from moldable.model.workload import JobClass
-from moldable.policies.class_entries import refuse_unknown_width
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy_table import Policy, refuse_unknown_width
 
 
 @final
 @dataclass(frozen=True)
 class FixedWidth(Policy):
-    """Wish for one width, always.
+    """Request one width for every job.
 
     Args:
-        width: the width; every class must have it.
-        strict: whether a job is blocked unless that very width is free, rather than getting what
-            is idle.
+        width: the width; every class must allow it.
+        strict: whether a job is blocked unless that many servers are idle, rather than getting
+            fewer.
     """
 
     width: int
     strict: bool = False
+    ignores_idle = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", whole(self.width, "width", PolicyError))
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
-        """Wish for the width."""
+        """Return the width."""
         refuse_unknown_width(self.name, job_class, self.width)
         return {self.width: 1.0}
 
-    def reach(self, job_class: JobClass, servers: int) -> int:  # noqa: ARG002
-        """From the width on, it is granted."""
-        return min(self.width, servers)
-
     @property
     def name(self) -> str:
-        """The width, and whether it is insisted on."""
+        """The width, and whether it is strict."""
         return f"fixed width {self.width}{', strict' if self.strict else ''}"

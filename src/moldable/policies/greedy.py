@@ -1,4 +1,4 @@
-"""The paper's schemes: greedy(p) draws a width from fixed shares, greedy always wants the most.
+"""The paper's schemes: greedy(p) draws a width from fixed shares, greedy takes the widest.
 
 Ghanbarian, Mukhopadhyay, Mazumdar, Guillemin, "On Optimal Server Allocation for Moldable Jobs with
 Concave Speed-Up", section 4.
@@ -7,57 +7,69 @@ Concave Speed-Up", section 4.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from moldable.allocation.reservation import Reservation, reserve
 from moldable.checks import positive
 from moldable.errors import PolicyError
 from moldable.model.scenario import Scenario, checked_scenario
-from moldable.model.workload import JobClass, Workload
-from moldable.policies.class_entries import (
-    classes_of,
-    entry_of,
-    refuse_other_classes,
+from moldable.model.workload import JobClass
+from moldable.policies.policy_by_class import PolicyByClass
+from moldable.policies.policy_table import (
+    Policy,
+    checked_shares,
+    described_widths,
     refuse_unknown_width,
 )
-from moldable.policies.policy_table import Policy, PolicyTable, refuse_bad_wishes
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class GreedyP(Policy):
+class GreedyP(PolicyByClass[Mapping[int, float]]):
     """Draw a width from the class's shares and grant as much of it as is idle.
 
     Args:
         shares: for each class name, the share of its jobs given each width.
-        label: what reports call it.
+        label: the name in reports.
     """
 
-    shares: Mapping[str, Mapping[int, float]]
+    shares: Mapping[str, Mapping[int, float]] = field(metadata={"key": "classes"})
     label: str = "greedy(p)"
 
     def __post_init__(self) -> None:
-        for name, wishes in classes_of(self.shares, self.label).items():
-            refuse_bad_wishes(f"{self.label}, class {name!r}", wishes)
+        shares = {
+            name: checked_shares(f"{self.label}, class {name!r}", given)
+            for name, given in self.checked_entries().items()
+        }
+        object.__setattr__(self, "shares", shares)
+
+    @property
+    def entries(self) -> Mapping[str, Mapping[int, float]]:
+        """The shares."""
+        return self.shares
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
-        """Draw blindly; the grant shrinks to what is idle."""
-        return entry_of(job_class, self.shares, self.name, "shares")
+        """Return the shares of the class, whatever is idle."""
+        return self.entry(job_class, "shares")
 
     def reach(self, job_class: JobClass, servers: int) -> int:
-        """From the widest wish on, every wish is granted."""
-        return min(max(self.decide(job_class, servers)), servers)
+        """Return the widest width with a share; refuse one beyond all widths of the class."""
+        widest = max(self.decide(job_class, servers))
+        if widest > job_class.speedup.widths[-1]:
+            refuse_unknown_width(self.name, job_class, widest)
+        return min(widest, servers)
 
-    def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
-        """Tabulate the policy; every class it names must be there, and able to use its wishes."""
-        refuse_other_classes(workload, self.shares, self.name)
-        for job_class in workload.classes:
-            # Between two allowed widths a wish shrinks to the lower; beyond all it is a slip.
-            widest = max(self.decide(job_class, 0))
-            if widest > job_class.speedup.widths[-1]:
-                refuse_unknown_width(self.name, job_class, widest)
-        return super().tabulate(workload, pools)
+    def describe(self) -> str:
+        """Describe the shares in words, such as "2 (25 %) or 3 (75 %) servers, ..."."""
+        parts = [
+            f"{described_widths({w: p for w, p in shares.items() if p > 0.0})} servers, or as many "
+            f"as are idle"
+            for shares in self.shares.values()
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return "; ".join(f"{name}: {words}" for name, words in zip(self.shares, parts, strict=True))
 
     @property
     def name(self) -> str:
@@ -70,18 +82,12 @@ class GreedyP(Policy):
 class Greedy(Policy):
     """Give every job as many servers as it can use, up to its widest width."""
 
+    name = "greedy"
+    ignores_idle = True
+
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
-        """Wish for the widest."""
+        """Return the widest width."""
         return {int(job_class.speedup.widths[-1]): 1.0}
-
-    def reach(self, job_class: JobClass, servers: int) -> int:
-        """From the widest width on, it is granted."""
-        return min(int(job_class.speedup.widths[-1]), servers)
-
-    @property
-    def name(self) -> str:
-        """The paper's name."""
-        return "greedy"
 
 
 def greedy_p(scenario: Scenario, design_load: float | None = None) -> GreedyP:
@@ -100,7 +106,7 @@ def greedy_p(scenario: Scenario, design_load: float | None = None) -> GreedyP:
 
 
 def shares_of(division: Reservation) -> dict[str, dict[int, float]]:
-    """Return the share of each class's jobs that a division gives each width."""
+    """Return the share of each class's jobs that a reservation gives each width."""
     return {
         part.name: dict(zip(part.support, part.mix.shares, strict=True))
         for part in division.classes

@@ -1,6 +1,6 @@
 """Classes at each of their widths, as arrays.
 
-A width that is not faster than a narrower one is never granted, so it is no kind.
+Widths that are not faster than a narrower one are left out: they are never granted.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Kinds:
         return sum(job_class.offered for job_class in classes) / float(self.rates.sum())
 
     def scaled(self, times: int) -> Kinds:
-        """Return the same load on so many times fewer servers."""
+        """Return the same load on fewer servers, divided by `times`."""
         servers = max(self.servers // times, int(self.widths.max()))
         return replace(self, servers=servers, rates=self.rates * (servers / self.servers))
 
@@ -82,16 +82,14 @@ class Kinds:
     def fastest(self) -> Ints:
         """Return the table that grants the fastest width that fits; see `policy`."""
         idle = np.arange(int(self.widths.max()) + 1)
-        members = map(self.members, range(self.rates.size))
-        return np.array(
-            [
-                np.append(-1, own)[np.searchsorted(self.widths[own], idle, side="right")]
-                for own in members
-            ]
-        )
+
+        def row(own: Ints) -> Ints:
+            return np.append(-1, own)[np.searchsorted(self.widths[own], idle, side="right")]
+
+        return np.array([row(self.members(j)) for j in range(self.rates.size)])
 
     def policy(self, table: Ints, other: Ints | None = None, share: float = 0.0) -> Thresholds:
-        """Return a table as a policy, or two between which it draws.
+        """Return the policy of a table, or one that draws between two tables.
 
         Args:
             table: the kind granted to each class (row) by idle servers in units; -1: blocked. The

@@ -14,7 +14,7 @@ Jobs = Mapping[str, Mapping[int, int]]
 
 
 def held_servers(running: Jobs) -> int:
-    """Return the servers that running jobs hold."""
+    """Return the number of servers that running jobs hold."""
     return sum(width * jobs for row in running.values() for width, jobs in row.items())
 
 
@@ -24,7 +24,7 @@ class Observation:
     """The cluster as an arriving job finds it.
 
     Args:
-        idle: servers that are idle, among those that the job may use.
+        idle: idle servers among those that the job may use.
         waiting: jobs that wait for a server.
         running: running jobs by class name and width; None where that is not known.
     """

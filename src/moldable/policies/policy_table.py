@@ -1,8 +1,8 @@
-"""The base class of policies, and the table that every evaluator reads of one.
+"""The base class of policies, and the table of decisions that evaluators use.
 
-A policy says what it would like to give; what is granted is the fastest allowed width that fits
-into min(wish, idle), the narrowest of equally fast ones, and a job is blocked only if none fits.
-Under a strict policy a job gets the very width wished for, or is blocked.
+A policy returns widths with their probabilities, from which one is drawn. What is granted is the
+fastest allowed width that fits into min(drawn, idle), the narrowest of equally fast ones; a job is
+blocked only if none fits. Under a strict policy a job gets exactly the width drawn, or is blocked.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.checks import number, whole
-from moldable.errors import PolicyError, shown
+from moldable.errors import PolicyError, shortened, shown
 from moldable.model.speedup import SpeedUp
 from moldable.model.workload import JobClass, Workload
-from moldable.policies.class_entries import refuse_unknown_width
 from moldable.policies.observation import Observation
 
 LARGEST_TABLE: Final = 200_000
-"""Rows beyond which a policy must say where its decisions stop changing."""
+"""Rows beyond which a policy must override `reach`."""
 MOST_CELLS: Final = 30_000_000
 """Probabilities in the tables of a policy: 240 MB, of which evaluators keep some copies."""
 ROUNDING: Final = 1e-9
-"""How far a sum of probabilities may be from what it should be."""
+"""Tolerance of sums of probabilities."""
 
 
 class Policy(ABC):
@@ -38,27 +37,28 @@ class Policy(ABC):
     number of idle servers on, overriding `reach` keeps its table short.
 
     Attributes:
-        strict: whether a job gets the very width wished for or is blocked, rather than what fits.
+        strict: whether a job gets exactly the width drawn or is blocked, rather than what fits.
+        ignores_idle: whether `decide` returns the same at every idle count.
+        name: what reports call the policy.
     """
 
     strict: bool = False
+    ignores_idle: bool = False
 
     @abstractmethod
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
-        """Return the wished widths and their probabilities for a job that finds `idle` servers."""
+        """Return widths and their probabilities for a job that finds `idle` idle servers."""
 
     def grant(self, job_class: JobClass, observation: Observation, u: float) -> int:
         """Return the servers that an arriving job gets; 0: it is blocked.
 
         Args:
             job_class: its class.
-            observation: what it finds.
-            u: from [0, 1): chooses among widths that are drawn at random, the wider the larger.
+            observation: the cluster as the job finds it.
+            u: uniform on [0, 1): draws among random widths; a larger number draws a wider width.
         """
         idle = observation.idle
-        wishes = self.decide(job_class, idle)
-        refuse_bad_wishes(_where(self, job_class, idle), wishes)
-        width = drawn_width(wishes, u)
+        width = _drawn_width(self._shares(job_class, idle), u)
         if self.strict:
             refuse_unknown_width(self.name, job_class, width)
             return width if width <= idle else 0
@@ -66,34 +66,52 @@ class Policy(ABC):
         fits = int(np.searchsorted(curve.widths, min(width, idle), side="right"))
         return int(curve.widths[np.argmax(curve.speedups[:fits])]) if fits else 0
 
-    def reach(self, job_class: JobClass, servers: int) -> int:  # noqa: ARG002 - for subclasses
+    def reach(self, job_class: JobClass, servers: int) -> int:
         """Return the idle count from which decisions no longer change; at most the servers."""
-        return servers
+        return min(max(self.decide(job_class, 0)), servers) if self.ignores_idle else servers
 
     def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
         """Tabulate the policy for classes whose pools hold this many servers."""
-        rows = tuple(
-            _tabulate_class(self, job_class, servers)
-            for job_class, servers in zip(workload.classes, pools, strict=True)
-        )
+        rows = tuple(map(self.tabulate_class, workload.classes, pools))
         return PolicyTable(workload.classes, rows, self.name)
+
+    def tabulate_class(self, job_class: JobClass, servers: int) -> Floats:
+        """Return the table of one class, see `PolicyTable`."""
+        reach, speedup = _reach(self, job_class, servers), job_class.speedup
+        refuse_large_table(self.name, reach + 1, len(speedup))
+        granted = grantable(speedup, reach)
+        table = np.zeros((reach + 1, len(speedup)))
+        for idle in range(reach + 1):
+            for width, probability in self._shares(job_class, idle).items():
+                if self.strict:
+                    refuse_unknown_width(self.name, job_class, width)
+                    k = int(np.searchsorted(speedup.widths, width)) if width <= idle else -1
+                else:
+                    k = int(granted[min(width, idle)])
+                if k >= 0:
+                    table[idle, k] += probability
+        return table
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         return type(self).__name__
+
+    def _shares(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
+        where = f"policy {self.name}, class {job_class.name!r}, {idle} idle"
+        return checked_shares(where, self.decide(job_class, idle))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PolicyTable:
-    """Probabilities of the granted width; a table that no cluster could follow is refused.
+    """Probabilities of the granted widths, checked for consistency.
 
     Attributes:
         classes: the job classes, in the workload's order.
         rows: for each class an array with a row for each idle count (the last one stands for
-            all larger counts) and a column for each allowed width; what is missing to 1 in a row is
-            the probability of being blocked.
+            all larger counts) and a column for each allowed width; 1 minus the sum of a row is the
+            probability of blocking.
         name: what reports call the policy.
     """
 
@@ -124,7 +142,7 @@ def grantable(speedup: SpeedUp, most: int) -> Ints:
 
 
 def refuse_large_table(policy: str, rows: int, columns: int) -> None:
-    """Refuse a table that would not fit into memory, before it is made."""
+    """Refuse a table that would need too much memory, before it is allocated."""
     if rows * columns > MOST_CELLS:
         raise PolicyError(
             f"policy {policy} needs a table of {rows:,} idle counts x {columns:,} widths, "
@@ -133,68 +151,59 @@ def refuse_large_table(policy: str, rows: int, columns: int) -> None:
         )
 
 
-def refuse_bad_wishes(where: str, wishes: Mapping[int, float]) -> None:
-    """Refuse what is not a choice among widths; `where` begins the complaint."""
-    if not isinstance(wishes, Mapping):
+def refuse_unknown_width(policy: str, job_class: JobClass, width: int) -> None:
+    """Refuse a width that the class does not allow."""
+    widths = job_class.speedup.widths
+    at = int(np.searchsorted(widths, width))
+    if at == widths.size or widths[at] != width:
         raise PolicyError(
-            f"{where}: {shown(wishes)} is no choice; write {{width: probability, ...}}"
+            f"{policy}: class {job_class.name!r} has no width {width}; "
+            f"choose one of its widths: {shortened(widths.tolist())}"
         )
-    for width, probability in wishes.items():
-        whole(width, f"{where}: width", PolicyError)
+
+
+def checked_shares(where: str, shares: Mapping[int, float]) -> dict[int, float]:
+    """Return widths and their probabilities; `where` begins the message of an error."""
+    if not isinstance(shares, Mapping):
+        raise PolicyError(
+            f"{where}: {shown(shares)} is not a choice of widths; write {{width: probability, ...}}"
+        )
+    checked: dict[int, float] = {}
+    for key, probability in shares.items():
+        width = whole(key, f"{where}: width", PolicyError)
         share = number(probability, f"{where}: the probability of width {width}", PolicyError)
         if not 0.0 <= share <= 1.0 + ROUNDING:
             raise PolicyError(f"{where}: probability {probability} must lie in [0, 1]; correct it")
-    total = math.fsum(wishes.values())
+        checked[width] = share
+    total = math.fsum(checked.values())
     if abs(total - 1.0) > ROUNDING:
         raise PolicyError(
             f"{where}: probabilities sum to {total:.9g}; they must sum to 1: jobs are blocked only "
             f"when nothing fits"
         )
+    return checked
 
 
-def drawn_width(wishes: Mapping[int, float], u: float) -> int:
-    """Return the width that a number from [0, 1) draws; the wider, the larger it is."""
+def described_widths(choice: int | Mapping[int, float]) -> str:
+    """Write a width, or several with their probabilities: "1 (25 %) or 2 (75 %)"."""
+    if not isinstance(choice, Mapping):
+        return str(choice)
+    return " or ".join(f"{width} ({100.0 * share:.3g} %)" for width, share in choice.items())
+
+
+def _drawn_width(shares: Mapping[int, float], u: float) -> int:
     if not 0.0 <= number(u, "u", PolicyError) < 1.0:
         raise PolicyError(f"u={u:g} must be at least 0 and below 1; draw it uniformly")
-    likely = sorted(width for width, probability in wishes.items() if probability > 0.0)
-    ends = np.cumsum([wishes[width] for width in likely])
+    likely = sorted(width for width, probability in shares.items() if probability > 0.0)
+    ends = np.cumsum([shares[width] for width in likely])
     # The sum may differ from 1 by rounding, which must not leave a gap at the end.
-    return int(likely[min(int(np.searchsorted(ends, u, side="right")), len(likely) - 1)])
-
-
-def _where(policy: Policy, job_class: JobClass, idle: int) -> str:
-    return f"policy {policy.name}, class {job_class.name!r}, {idle} idle"
-
-
-def _tabulate_class(policy: Policy, job_class: JobClass, servers: int) -> Floats:
-    reach = _reach(policy, job_class, servers)
-    speedup = job_class.speedup
-    refuse_large_table(policy.name, reach + 1, len(speedup))
-    granted = grantable(speedup, reach)
-    table = np.zeros((reach + 1, len(speedup)))
-    for idle in range(reach + 1):
-        wishes = policy.decide(job_class, idle)
-        refuse_bad_wishes(_where(policy, job_class, idle), wishes)
-        for width, probability in wishes.items():
-            if policy.strict:
-                refuse_unknown_width(policy.name, job_class, width)
-                k = int(np.searchsorted(speedup.widths, width)) if width <= idle else -1
-            else:
-                k = int(granted[min(int(width), idle)])
-            if k >= 0:
-                table[idle, k] += probability
-    return table
+    return likely[min(int(np.searchsorted(ends, u, side="right")), len(likely) - 1)]
 
 
 def _reach(policy: Policy, job_class: JobClass, servers: int) -> int:
     asked = policy.reach(job_class, servers)
-    found = number(asked, f"policy {policy.name}: reach", PolicyError)
-    if not (found >= 0 and found.is_integer()):
-        raise PolicyError(
-            f"policy {policy.name}: reach {asked} must be a whole number from 0, the idle count "
-            f"from which decisions no longer change"
-        )
-    reach = min(int(asked), servers)
+    name = f"policy {policy.name}: reach"
+    reach = min(whole(asked, name, PolicyError, least=0, most=math.inf), servers)
     if reach > LARGEST_TABLE:
         raise PolicyError(
             f"policy {policy.name} would need {reach} rows; override reach(job_class, servers) "

@@ -1,4 +1,4 @@
-"""Rigid jobs: each class has one width and is blocked unless it is free.
+"""Rigid jobs: each class has one width and is blocked unless that many servers are idle.
 
 The multi-rate loss model of telephony: J. S. Kaufman, "Blocking in a shared resource environment",
 IEEE Transactions on Communications 29, 1981; J. W. Roberts, "A service system with heterogeneous
@@ -13,58 +13,43 @@ from typing import final
 
 from moldable.checks import whole
 from moldable.errors import PolicyError, shortened
-from moldable.model.workload import JobClass, Workload
-from moldable.policies.class_entries import (
-    classes_of,
-    entry_of,
-    refuse_other_classes,
-    refuse_unknown_width,
-)
-from moldable.policies.policy_table import Policy, PolicyTable
+from moldable.model.workload import JobClass
+from moldable.policies.policy_by_class import PolicyByClass
+from moldable.policies.policy_table import refuse_unknown_width
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rigid(Policy):
-    """Give each class its one width or nothing.
+class Rigid(PolicyByClass[int]):
+    """Grant each class its one width or block the job.
 
     Args:
         widths: the width of each class, by name; may be left out where every class has only one.
     """
 
-    widths: Mapping[str, int] = field(default_factory=dict)
+    widths: Mapping[str, int] = field(default_factory=dict, metadata={"key": "classes"})
     strict = True
+    ignores_idle = True
+    name = "rigid"
 
     def __post_init__(self) -> None:
         widths = {
             name: whole(width, f"rigid: class {name!r}: width", PolicyError)
-            for name, width in classes_of(self.widths, "rigid").items()
+            for name, width in self.checked_entries().items()
         }
         object.__setattr__(self, "widths", widths)
 
-    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
-        """Wish for the class's width."""
-        return {self._width(job_class): 1.0}
-
-    def reach(self, job_class: JobClass, servers: int) -> int:
-        """From the width on, it is granted."""
-        return min(self._width(job_class), servers)
-
-    def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
-        """Tabulate the policy; every class it names must be there."""
-        refuse_other_classes(workload, self.widths, self.name)
-        return super().tabulate(workload, pools)
-
     @property
-    def name(self) -> str:
-        """What such jobs are called."""
-        return "rigid"
+    def entries(self) -> Mapping[str, int]:
+        """The widths."""
+        return self.widths
 
-    def _width(self, job_class: JobClass) -> int:
+    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
+        """Return the width of the class."""
         if self.widths:
-            width = entry_of(job_class, self.widths, self.name, "width")
+            width = self.entry(job_class, "width")
             refuse_unknown_width(self.name, job_class, width)
-            return width
+            return {width: 1.0}
         allowed = job_class.speedup.widths.tolist()
         if len(allowed) > 1:
             raise PolicyError(
@@ -72,4 +57,4 @@ class Rigid(Policy):
                 f"job has one; name it, Rigid({{{job_class.name!r}: {allowed[-1]}}}), or give the "
                 f"class a curve with one width"
             )
-        return int(allowed[0])
+        return {int(allowed[0]): 1.0}

@@ -1,7 +1,7 @@
 """Tables of widths by idle servers, one for each class.
 
-Trunk reservation, carried over from whom to admit to how wide: thresholds on the idle servers are
-what is best for rigid jobs of several values (B. L. Miller, "A queueing reward system with several
+Trunk reservation, applied to widths instead of admission: thresholds on the idle servers are
+optimal for rigid jobs of several values (B. L. Miller, "A queueing reward system with several
 customer classes", Management Science 16, 1969).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import final
 
@@ -18,19 +18,14 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.checks import whole
 from moldable.errors import PolicyError
-from moldable.model.workload import JobClass, Workload
-from moldable.policies.class_entries import (
-    classes_of,
-    entry_of,
-    refuse_other_classes,
-    refuse_unknown_width,
-)
+from moldable.model.workload import JobClass
+from moldable.policies.policy_by_class import PolicyByClass
 from moldable.policies.policy_table import (
-    Policy,
-    PolicyTable,
+    checked_shares,
+    described_widths,
     grantable,
-    refuse_bad_wishes,
     refuse_large_table,
+    refuse_unknown_width,
 )
 
 Choice = int | Mapping[int, float]
@@ -39,28 +34,31 @@ Choice = int | Mapping[int, float]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Thresholds(Policy):
-    """From so many idle servers on, this width.
+class Thresholds(PolicyByClass[Mapping[int, Choice]]):
+    """Choose the width by the number of idle servers.
 
-    With fewer idle than the first row says, a job gets the narrowest width its class allows.
+    With fewer idle than in the first row, a job gets the narrowest width that its class allows.
 
     Args:
         tables: for each class name, {idle count: choice from there on}, the counts ascending. A
             choice is a width, or {width: probability} to draw one at random.
     """
 
-    tables: Mapping[str, Mapping[int, Choice]]
+    tables: Mapping[str, Mapping[int, Choice]] = field(metadata={"key": "classes"})
+    name = "thresholds"
 
     def __post_init__(self) -> None:
-        tables = {
-            name: _checked(name, table)
-            for name, table in classes_of(self.tables, "thresholds").items()
-        }
+        tables = {name: _checked(name, table) for name, table in self.checked_entries().items()}
         object.__setattr__(self, "tables", tables)
+
+    @property
+    def entries(self) -> Mapping[str, Mapping[int, Choice]]:
+        """The tables."""
+        return self.tables
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
         """Return the choice of the last row that is reached."""
-        table = self._table(job_class)
+        table = self.entry(job_class, "table")
         starts = tuple(table)
         reached = bisect_right(starts, idle)
         if reached == 0:
@@ -72,18 +70,11 @@ class Thresholds(Policy):
 
     def reach(self, job_class: JobClass, servers: int) -> int:
         """Return the idle count of the last row."""
-        return min(max(self._table(job_class)), servers)
+        return min(max(self.entry(job_class, "table")), servers)
 
-    def tabulate(self, workload: Workload, pools: tuple[int, ...]) -> PolicyTable:
-        """Tabulate the policy; every class and width it names must be there."""
-        refuse_other_classes(workload, self.tables, self.name)
-        pairs = zip(workload.classes, pools, strict=True)
-        rows = tuple(self._rows(job_class, servers) for job_class, servers in pairs)
-        return PolicyTable(workload.classes, rows, self.name)
-
-    def _rows(self, job_class: JobClass, servers: int) -> Floats:
-        """Return the probabilities of the granted widths, by idle servers."""
-        curve, table = job_class.speedup, self._table(job_class)
+    def tabulate_class(self, job_class: JobClass, servers: int) -> Floats:
+        """Return the probabilities of the granted widths, row by row of the thresholds."""
+        curve, table = job_class.speedup, self.entry(job_class, "table")
         size = self.reach(job_class, servers) + 1
         refuse_large_table(self.name, size, len(curve))
         found, granted = np.zeros((size, len(curve))), grantable(curve, int(curve.widths[-1]))
@@ -96,18 +87,10 @@ class Thresholds(Policy):
         return found
 
     def describe(self) -> str:
-        """Say the tables in words, such as "2 servers from 4 idle, 3 from 10"."""
+        """Describe the tables in words, such as "2 servers from 4 idle, 3 from 10"."""
         if len(self.tables) == 1:
             return "".join(map(_in_words, self.tables.values()))
         return "; ".join(f"{name}: {_in_words(table)}" for name, table in self.tables.items())
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        return "thresholds"
-
-    def _table(self, job_class: JobClass) -> Mapping[int, Choice]:
-        return entry_of(job_class, self.tables, self.name, "table")
 
 
 def _shares(choice: Choice) -> Mapping[int, float]:
@@ -121,8 +104,10 @@ def _checked(name: str, table: Mapping[int, Choice]) -> dict[int, Choice]:
             f"{where}: {table!r} has no row; write a table for each class, by its name: "
             f"{{'jobs': {{idle count: width}}}}, such as {{'jobs': {{1: 1, 4: 2}}}}"
         )
-    rows = {
-        whole(idle, f"{where}: idle count", PolicyError): _checked_choice(where, choice)
+    rows: dict[int, Choice] = {
+        whole(idle, f"{where}: idle count", PolicyError): checked_shares(where, choice)
+        if isinstance(choice, Mapping)
+        else whole(choice, f"{where}: width", PolicyError)
         for idle, choice in table.items()
     }
     for idle, choice in rows.items():
@@ -141,22 +126,9 @@ def _checked(name: str, table: Mapping[int, Choice]) -> dict[int, Choice]:
     return rows
 
 
-def _checked_choice(where: str, choice: Choice) -> Choice:
-    if not isinstance(choice, Mapping):
-        return whole(choice, f"{where}: width", PolicyError)
-    refuse_bad_wishes(where, choice)
-    return {int(width): float(share) for width, share in choice.items()}
-
-
 def _in_words(table: Mapping[int, Choice]) -> str:
     (idle, choice), *others = table.items()
-    plural = "" if _widths(choice) == "1" else "s"
-    first = f"{_widths(choice)} server{plural} from {idle} idle"
-    return ", ".join((first, *(f"{_widths(choice)} from {idle}" for idle, choice in others)))
-
-
-def _widths(choice: Choice) -> str:
-    """Write a width, or several with their probabilities: "1 (25 %) or 2 (75 %)"."""
-    if not isinstance(choice, Mapping):
-        return str(choice)
-    return " or ".join(f"{width} ({100.0 * share:.3g} %)" for width, share in choice.items())
+    plural = "" if choice == 1 else "s"
+    first = f"{described_widths(choice)} server{plural} from {idle} idle"
+    rest = (f"{described_widths(choice)} from {idle}" for idle, choice in others)
+    return ", ".join((first, *rest))

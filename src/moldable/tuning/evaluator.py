@@ -1,4 +1,4 @@
-"""How a policy performs: exactly where possible, else simulated, by splitting where too rare."""
+"""Evaluate policies: exactly where possible, else by simulation or importance splitting."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import math
 from typing import Final, final
 
 from moldable.errors import ControlError
-from moldable.evaluation.evaluate import solve_exactly
+from moldable.evaluation.evaluate import check_request, solve_exactly
 from moldable.files.policy_file import to_json
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
 from moldable.policies.policy_table import Policy
 from moldable.simulation.plan import JUDGED, TRIAL, child_seed
-from moldable.simulation.simulate import RunOptions, simulate_system
+from moldable.simulation.simulate import (
+    RunOptions,
+    check_seed_and_threads,
+    fresh_seed,
+    simulate_system,
+)
 from moldable.simulation.splitting import rare_blocking_interval
 from moldable.system.loss_system import build_system
 from moldable.system.performance import Performance
@@ -21,22 +26,23 @@ from moldable.tuning.targets import Target
 
 REPLICATIONS: Final = 64
 TRIED, CERTIFIED = 90_000, 500_000
-"""Arrivals in a replication, of policies that are tried and of the one that is chosen."""
+"""Arrivals of a replication while searching, and to certify the chosen policy."""
 COARSEST: Final = 0.99
 MOST_TIMES: Final = 2
-"""Rounds of these until the precision is reached; heavy tails never reach it."""
+"""A run may double until the precision is reached; heavy tails never reach it."""
 RARE: Final = 1e-4
-"""Limits on blocking below which it is not counted but found by splitting."""
+"""Limits on blocking below which importance splitting replaces counting."""
 MOST_LEFT: Final = 1000.0
-"""Mean residual size up to which simulations are tried, in lengths of a replication."""
+"""Largest mean residual size that is simulated, in lengths of a replication."""
 
 
 @final
 class Evaluator:
-    """Evaluates policies in one scenario.
+    """Evaluates policies in one scenario, each once.
 
     Attributes:
-        simulated: whether any figure was.
+        simulated: whether any policy was simulated.
+        can_split: whether importance splitting applies.
     """
 
     def __init__(
@@ -45,11 +51,14 @@ class Evaluator:
         target: Target,
         *,
         precision: float,
-        seed: int,
+        seed: int | None,
         threads: int | None,
     ) -> None:
+        check_request("auto", precision)
+        check_seed_and_threads(seed, threads)
         self.scenario, self.target = scenario, target
-        self.precision, self.seed, self.threads = precision, seed, threads
+        self.precision, self.threads = precision, threads
+        self.seed = fresh_seed() if seed is None else seed
         self.simulated = False
         memoryless = all(c.size.phases is not None for c in scenario.workload.classes)
         self.can_split = memoryless and isinstance(scenario.arrivals, Poisson)
@@ -57,16 +66,16 @@ class Evaluator:
 
     @property
     def rare(self) -> bool:
-        """Is the limit on blocking too low to be counted?"""
+        """Whether the limit on blocking is too low to be estimated by counting."""
         return self.target.name == "max_blocking" and self.target.value < RARE
 
     def __call__(self, policy: Policy, attempt: int = 0) -> Performance:
         """Return a policy's performance.
 
         Args:
-            policy: what is evaluated.
-            attempt: 0 while policies are tried; each attempt to certify one has random numbers of
-                its own, by which nothing was chosen.
+            policy: the policy.
+            attempt: 0 while searching; each attempt to certify a policy has random numbers of its
+                own, which did not affect its choice.
         """
         key = to_json(policy)
         exact = self._known.get((key, 0))
@@ -95,13 +104,10 @@ class Evaluator:
         )
         answer = simulate_system(system, options, exact.reason)
         if answer.interrupted:
-            raise KeyboardInterrupt  # what was counted so far says too little to go on with
+            raise KeyboardInterrupt  # a partial run is too short to continue with
         answer = exact.warn(answer)
-        rare = self.rare and answer.blocking.value < RARE
-        return self._split(policy, answer, seed) if rare and self.can_split else answer
-
-    def _split(self, policy: Policy, answer: Performance, seed: int) -> Performance:
-        """Replace blocking that is too rare to be counted."""
+        if not (self.rare and self.can_split and answer.blocking.value < RARE):
+            return answer
         blocking = rare_blocking_interval(self.scenario, policy, seed=seed, threads=self.threads)
         if blocking is None:
             return answer
@@ -109,12 +115,12 @@ class Evaluator:
         return dataclasses.replace(answer, blocking=blocking, reason=reason)
 
     def _refuse_endless_sizes(self) -> None:
-        """Refuse sizes that vary so much that no simulation comes near equilibrium."""
+        """Refuse sizes so variable that no simulation comes near equilibrium."""
         workload = self.scenario.workload
         lasts = CERTIFIED / workload.arrival_rate
         for job_class in workload.classes:
             left = 0.5 * (1.0 + job_class.size.variance) * job_class.mean_size
-            # Without a variance, running jobs have no mean left, but most end within a replication.
+            # Without a variance the mean residual is infinite, but most jobs end within a run.
             if math.isfinite(left) and left > MOST_LEFT * lasts:
                 raise ControlError(
                     f"class {job_class.name!r}: running jobs of size law {job_class.size} have "

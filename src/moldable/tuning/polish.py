@@ -1,8 +1,8 @@
 """Improve a table by idle servers on the true chain, where that has few states.
 
 Policy iteration restricted to tables: solve for the values of all states under the present table,
-average over the states with equal idle servers what each width would cost, and let every idle count
-choose. A table of few idle counts has its optimum within a few rounds.
+average the cost of each width over the states with equal idle servers, and choose the best width
+for every idle count. A few rounds suffice.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from moldable.tuning.reference import fits
 MOST_STATES: Final = 20_000
 ROUNDS: Final = 4
 ACCURACY: Final = 1e-7
-"""Share of the residual of the values that a round leaves."""
+"""Relative residual to which the values of a round are solved."""
 NO_GAIN: Final = 1e-7
-"""Share of the cost that is not worth a change."""
+"""Smallest relative gain in cost for which a table is changed."""
 
 
 @final
@@ -37,7 +37,7 @@ class Polish:
     Attributes:
         kinds: to which the tables refer.
         problem: the states of the chain.
-        place: the kind of the problem that is each of `kinds`.
+        place: index in the problem of each of the `kinds`.
     """
 
     kinds: Kinds
@@ -46,7 +46,7 @@ class Polish:
 
     @classmethod
     def of(cls, kinds: Kinds) -> Self | None:
-        """Return None where there are many states, no chain of counts, or weights."""
+        """Return None where states are many, sizes are not exponential, or classes have weights."""
         scenario = kinds.scenario
         weighted = np.unique(kinds.weights).size > 1
         if weighted or kinds.unit > 1 or not fits(scenario, MOST_STATES):
@@ -68,7 +68,7 @@ class Polish:
             self._value(table, cost, charge, values)
             least = NO_GAIN * cost * float(self.kinds.rates.sum())
             changes = self._changes(table, law, values, least)
-            # All changes at once may be too many: then those of the largest gains.
+            # If all changes together do not pay, try those of the largest gains.
             while changes.shape[1]:
                 changed = table.copy()
                 changed[changes[0], changes[1]] = changes[2]
@@ -82,7 +82,7 @@ class Polish:
         return table
 
     def _law(self, table: Ints, charge: Floats) -> tuple[Floats, float]:
-        """Return the law of the states, and the cost per arrival."""
+        """Return the stationary distribution of the states, and the cost per arrival."""
         problem, policy = self.problem, self._policy(table)
         law = interruptible(policy_law, problem, policy)
         chances = granted(problem, policy.decisions, law)

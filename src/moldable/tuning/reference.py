@@ -1,13 +1,14 @@
-"""The optimum over all policies under a target, where it is known."""
+"""The optimum over all policies under a target, and why a limit cannot be reached."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass
 from typing import Any, Final, final
 
 import numpy as np
 
-from moldable.errors import ChainError, InfeasibleError
+from moldable.errors import ChainError, ControlError, InfeasibleError
 from moldable.exact.states import count_states
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
@@ -22,13 +23,13 @@ from moldable.tuning.targets import Target
 AT_ONCE: Final = 50_000
 """States up to which the dynamic programme takes a few seconds."""
 CLOSE, CLOSER, KNOWN = 1e-4, 1e-6, 1e-2
-"""Gap that is asked for at first, and if that is missed by a little; the largest that is told."""
+"""The gap asked for at first, after a failure, and the largest one that is reported."""
 
 
 @final
 @dataclass(frozen=True)
 class Best:
-    """What no policy can better.
+    """The optimum over all policies.
 
     Attributes:
         blocking: of the optimum.
@@ -42,15 +43,11 @@ class Best:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, ready for JSON."""
-        return {
-            "blocking": self.blocking,
-            "mean_execution_time": self.mean_execution_time,
-            "gap": self.gap,
-        }
+        return asdict(self)
 
 
 def fits(scenario: Scenario, states: int) -> bool:
-    """Does the dynamic programme apply, with at most so many states?"""
+    """Return whether the dynamic programme applies, with at most this many states."""
     classes = scenario.workload.classes
     exponential = all(isinstance(job_class.size, Exponential) for job_class in classes)
     if not (exponential and isinstance(scenario.arrivals, Poisson)):
@@ -60,15 +57,15 @@ def fits(scenario: Scenario, states: int) -> bool:
 
 
 def best(scenario: Scenario, target: Target, states: int = AT_ONCE) -> Best | None:
-    """Return the optimum under a target; None where it has more states or is not known closely."""
+    """Return the optimum; None where it has more states or cannot be computed accurately."""
     if not fits(scenario, states):
         return None
     for tolerance in (CLOSE, CLOSER):
         try:
             found = _solved(scenario, target, tolerance)
         except (ChainError, InfeasibleError):
-            # Loads and limits at the ends of what numbers can hold; or the limit is the least time
-            # itself, to within the tolerance. The tuned policy is worth having without it.
+            # Loads or limits at the ends of the floating-point range, or a limit within the
+            # tolerance of the least time. The tuned policy is useful without the optimum.
             continue
         return found if found.gap <= KNOWN else None
     return None
@@ -86,8 +83,46 @@ def _solved(scenario: Scenario, target: Target, tolerance: float) -> Best:
     return Best(found.blocking, found.mean_execution_time, found.gap)
 
 
-def least_possible(scenario: Scenario, target: Target, states: int = AT_ONCE) -> float | None:
-    """Return the least of what is limited that any policy reaches; None where it is not known."""
+def refuse_less_than_fastest(scenario: Scenario, target: Target) -> None:
+    """Refuse a limit on time below that of the fastest width: no policy reaches it."""
+    fastest = min(
+        job_class.mean_size / float(job_class.speedup.up_to(scenario.servers).speedups.max())
+        for job_class in scenario.workload.classes
+    )
+    if not target.on_time or target.value >= fastest:
+        return
+    least = _least_possible(scenario, target, AT_ONCE)
+    if least is not None:
+        raise _impossible(scenario, target, least)
+    raise ControlError(
+        f"{target.value:g} cannot be reached: even on the fastest width that fits jobs take "
+        f"{_rounded_up(fastest)} on average; allow more than that",
+        target.name,
+    )
+
+
+def not_reached(scenario: Scenario, target: Target, nearest: float, states: int) -> ControlError:
+    """Explain that a limit was not reached.
+
+    Args:
+        scenario: the scenario.
+        target: the limit.
+        nearest: the least value of the limited figure that was found.
+        states: up to which the optimum over all policies is computed for the explanation.
+    """
+    least = _least_possible(scenario, target, states)
+    if least is not None and target.value < least:
+        return _impossible(scenario, target, least)
+    known = "" if least is None else f"; other policies go down to {_rounded_up(least)}"
+    return ControlError(
+        f"{target.value:g} was not reached; allow more, or add servers; the least found is "
+        f"{_rounded_up(nearest)}{known}",
+        target.name,
+    )
+
+
+def _least_possible(scenario: Scenario, target: Target, states: int) -> float | None:
+    """Return the least of the limited figure that any policy reaches; None where unknown."""
     if not fits(scenario, states):
         return None
     try:
@@ -95,5 +130,24 @@ def least_possible(scenario: Scenario, target: Target, states: int = AT_ONCE) ->
             return Pricing(control_problem(scenario), CLOSE).fastest().mean_execution_time
         found = least_blocking(scenario, tolerance=CLOSE)
     except ChainError:
-        return None  # figures at the ends of what numbers can hold
+        return None  # figures at the ends of the floating-point range
     return found.blocking if found.gap <= KNOWN else None
+
+
+def _impossible(scenario: Scenario, target: Target, least: float) -> ControlError:
+    servers = "1 server" if scenario.servers == 1 else f"{scenario.servers} servers"
+    what = "mean execution time" if target.on_time else "blocking"
+    fix = "that much" if target.on_time else "that much, or add servers"
+    return ControlError(
+        f"{target.value:g} cannot be reached: the least {what} of any policy on {servers} is "
+        f"{_rounded_up(least)}; allow {fix}",
+        target.name,
+    )
+
+
+def _rounded_up(figure: float) -> str:
+    """Return four digits of a least value, rounded so that it is still reached."""
+    if figure <= 0.0:
+        return "0"
+    digit = 10.0 ** (math.floor(math.log10(figure)) - 3)
+    return f"{math.ceil(figure / digit) * digit:.4g}"

@@ -1,59 +1,41 @@
-"""Turn a knob until a limit is just kept, or a cost is least."""
+"""Find the parameter of a family of policies at which a limit is just kept, or a cost is least."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Protocol, final
+from typing import Final, final
 
 from moldable.policies.policy_table import Policy
 from moldable.system.performance import Performance
 from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.families import Family
 from moldable.tuning.targets import Target
-from moldable.tuning.value_tables import SAME, ValueTables
 
 UNUSED, UNUSED_SIMULATED, UNUSED_RARE = 1e-4, 0.03, 0.15
-"""Share of the limit that may stay unused: exactly, simulated, and found by splitting."""
+"""Share of the limit that may stay unused: exact answers, simulation, importance splitting."""
 CLOSING, DRAWS = 3, 8
-"""Policies that are evaluated at least once both sides of the limit are known, and mixtures."""
+"""Least number of evaluations after the limit is bracketed; most evaluations of mixtures."""
 TRIES: Final = 40
-"""Knobs that are tried, many of which have the table of another."""
+"""Parameters that are tried; many of them may give the same policy."""
 MARGIN: Final = 0.15
-LOADS: Final = 8
-"""Evaluations spent on the least cost of design loads."""
-
-
-class Family(Protocol):
-    """Policies along a knob: the higher it is, the less is blocked and the longer jobs take."""
-
-    low: float
-    high: float
-    step: float
-    evaluations: int
-
-    def policy(self, knob: float, /) -> Policy:
-        """Return the policy at a knob."""
-
-    def first(self, aim: float, /) -> float:
-        """Return the knob to begin with; `aim` is the log share of the limit to be used."""
-
-    def guess(self, knob: float, used: float, /) -> float:
-        """Return the knob to try next, after this one used the limit by this log share."""
+"""A new parameter stays this share of the bracket away from its ends."""
+COST_EVALUATIONS: Final = 8
 
 
 @final
 @dataclass(frozen=True)
 class Point:
-    """A policy that was evaluated.
+    """An evaluated policy.
 
     Attributes:
-        knob: its place in the family; None of a mixture.
-        policy: itself.
+        parameter: of the policy in its family; of a mixture, that of its feasible end.
+        policy: the policy.
         answer: its performance.
-        used: logarithm of how much of the aim it uses.
+        used: logarithm of the share of the aim that it uses.
     """
 
-    knob: float
+    parameter: float
     policy: Policy
     answer: Performance
     used: float
@@ -61,125 +43,107 @@ class Point:
 
 @final
 class LimitSearch:
-    """Closes in on the limit from both sides.
-
-    Attributes:
-        points: all that were evaluated.
-        kept: the one nearest to the limit of those that keep it.
-        broken: the nearest of the others.
-    """
+    """Brackets the limit and closes in on it; `points` are all evaluated policies by parameter."""
 
     def __init__(self, family: Family, evaluate: Evaluator, target: Target, aim: float) -> None:
         self.family, self.evaluate, self.target, self.aim = family, evaluate, target, aim
         self.points: dict[float, Point] = {}
-        self.kept: Point | None = None
-        self.broken: Point | None = None
-        self.evaluated: set[int] = set()
 
     def run(self) -> list[Point]:
         """Return the points that keep the limit."""
-        self._bracket()
-        drawn: list[Point] = []
-        if isinstance(self.family, ValueTables) and self.kept and self.broken:
-            drawn = self._drawn(self.family, self.broken, self.kept)
-        return [point for point in (*self.points.values(), *drawn) if point.used <= 0.0]
+        self._close_in()
+        bracket = self.bracket
+        mixtures = self._mixtures(*bracket) if bracket else []
+        return [point for point in (*self.points.values(), *mixtures) if point.used <= 0.0]
 
     @property
-    def nearest(self) -> Point:
-        """The point that uses least of the limit."""
-        return min(self.points.values(), key=lambda point: point.used)
+    def bracket(self) -> tuple[Point, Point] | None:
+        """The infeasible and the feasible point closest to the limit, once both are known."""
+        latest = list(reversed(self.points.values()))
+        infeasible = [point for point in latest if point.used > 0.0]
+        feasible = [point for point in latest if point.used <= 0.0]
+        if not infeasible or not feasible:
+            return None
+        return min(infeasible, key=lambda p: p.used), max(feasible, key=lambda p: p.used)
 
-    def _unused(self, point: Point) -> float:
+    @property
+    def least_used(self) -> float:
+        """Logarithm of the smallest share of the aim that any point uses."""
+        return min(point.used for point in self.points.values())
+
+    def _close_in(self) -> None:
+        """Step until the limit is bracketed, then interpolate."""
+        family, step, most = self.family, self.family.step, self.family.evaluations
+        parameter = min(max(family.first(self.aim), family.low), family.high)
+        bracket: tuple[Point, Point] | None = None
+        for _ in range(TRIES):
+            point = self._evaluated(parameter, family.policy(parameter))
+            self.points[parameter] = point
+            evaluated = len({id(each.answer) for each in self.points.values()})
+            bracket, before = self.bracket, bracket
+            if bracket and not before:
+                most = max(most, evaluated + CLOSING)
+            spent = evaluated >= most
+            ends = [end.parameter for end in bracket or ()]
+            if self._close(point) or (bracket and (spent or family.adjacent(*ends))):
+                return
+            guess = family.guess(parameter, point.used + 0.5 * self._tolerance(point))
+            if bracket:
+                parameter = self._inside(*bracket, guess)
+                continue
+            # Blocking falls along the parameter, time grows.
+            sign = 1.0 if (point.used > 0.0) != self.target.on_time else -1.0
+            least = math.inf if spent else step
+            following = parameter + sign * max(sign * (guess - parameter), least)
+            following = min(max(following, family.low), family.high)
+            if following == parameter:
+                return
+            parameter, step = following, 2.0 * step
+
+    def _evaluated(self, parameter: float, policy: Policy) -> Point:
+        answer = self.evaluate(policy)
+        return Point(parameter, policy, answer, self.target.used(answer) - self.aim)
+
+    def _tolerance(self, point: Point) -> float:
         """Return the share of the limit that may stay unused."""
         if point.answer.method != "simulate":
             return UNUSED
         return UNUSED_RARE if self.evaluate.rare else UNUSED_SIMULATED
 
     def _close(self, point: Point) -> bool:
-        """Is the limit kept, and hardly wasted?"""
+        """Return whether the limit is kept and nearly used up."""
         if point.answer.blocking.value == 0.0 and not self.target.on_time:
-            # Nothing was seen: only a model knows how much is used.
-            return isinstance(self.family, ValueTables)
-        return -self._unused(point) <= point.used <= 0.0
+            return self.family.modelled  # a simulation without blocking does not tell how much
+        return -self._tolerance(point) <= point.used <= 0.0
 
-    def _bracket(self) -> None:
-        helps, step = (-1.0 if self.target.on_time else 1.0), self.family.step
-        left = self.family.evaluations
-        knob, both = self._held(self.family.first(self.aim)), False
-        for _ in range(TRIES):
-            point = self._point(knob)
-            self._note(point)
-            first, both = not both, self.kept is not None and self.broken is not None
-            if first and both:
-                left = max(left, len(self.evaluated) + CLOSING)
-            spent = len(self.evaluated) >= left
-            if self._close(point) or (both and (spent or self._adjacent())):
-                return
-            guess = self.family.guess(knob, point.used + 0.5 * self._unused(point))
-            if both:
-                knob = self._inside(guess)
-                continue
-            way = helps if point.used > 0.0 else -helps
-            least = math.inf if spent else step
-            further = self._held(knob + way * max(way * (guess - knob), least))
-            if further == knob:
-                return
-            knob, step = further, 2.0 * step
-
-    def _held(self, knob: float) -> float:
-        return min(max(knob, self.family.low), self.family.high)
-
-    def _adjacent(self) -> bool:
-        """Is there nothing between the two nearest points?"""
-        assert self.kept is not None  # noqa: S101 - asked only when both are known
-        assert self.broken is not None  # noqa: S101
-        knobs = self.kept.knob, self.broken.knob
-        if isinstance(self.family, ValueTables) and self.family.differences(*knobs) == 1:
-            return True
-        return abs(knobs[0] - knobs[1]) < SAME * (self.family.high - self.family.low) / 10.0
-
-    def _inside(self, guess: float) -> float:
-        """Return a knob between the two nearest points: the guess, or what these two say."""
-        assert self.kept is not None  # noqa: S101 - asked only when both are known
-        assert self.broken is not None  # noqa: S101
-        low, high = sorted((self.kept.knob, self.broken.knob))
+    def _inside(self, infeasible: Point, feasible: Point, guess: float) -> float:
+        """Return a parameter inside the bracket: the guess, or the ends' linear interpolation."""
+        low, high = sorted((feasible.parameter, infeasible.parameter))
         if not low < guess < high:
-            over = self.broken.used + 0.5 * self._unused(self.kept)
-            share = over / (self.broken.used - self.kept.used)
-            guess = self.broken.knob + share * (self.kept.knob - self.broken.knob)
+            over = infeasible.used + 0.5 * self._tolerance(feasible)
+            share = over / (infeasible.used - feasible.used)
+            guess = infeasible.parameter + share * (feasible.parameter - infeasible.parameter)
         margin = MARGIN * (high - low)
         return min(max(guess, low + margin), high - margin)
 
-    def _note(self, point: Point) -> None:
-        if point.used > 0.0 and (self.broken is None or point.used <= self.broken.used):
-            self.broken = point
-        if point.used <= 0.0 and (self.kept is None or point.used >= self.kept.used):
-            self.kept = point
+    def _mixtures(self, infeasible: Point, feasible: Point) -> list[Point]:
+        """Use the limit up by drawing between a policy that breaks it and one that keeps it.
 
-    def _point(self, knob: float) -> Point:
-        point = self._measured(knob, self.family.policy(knob))
-        self.evaluated.add(id(point.answer))
-        self.points[knob] = point
-        return point
-
-    def _measured(self, knob: float, policy: Policy) -> Point:
-        answer = self.evaluate(policy)
-        return Point(knob, policy, answer, self.target.used(answer) - self.aim)
-
-    def _drawn(self, tables: ValueTables, broken: Point, kept: Point) -> list[Point]:
-        """Use the limit up by drawing between a table that breaks it and one that keeps it.
-
-        The share is found by the Illinois rule: an end that stays twice counts half.
+        The probability is found by the Illinois variant of regula falsi: the weight of an end that
+        is kept twice is halved.
         """
-        goal = 1.0 - 0.5 * self._unused(kept)
-        ends = [[0.0, math.exp(broken.used) - goal], [1.0, math.exp(kept.used) - goal]]
+        goal = 1.0 - 0.5 * self._tolerance(feasible)
+        ends = [[0.0, math.exp(infeasible.used) - goal], [1.0, math.exp(feasible.used) - goal]]
         side, found = -1, list[Point]()
-        while not self._close(found[-1] if found else kept) and len(found) < DRAWS:
+        while not self._close(found[-1] if found else feasible) and len(found) < DRAWS:
             (low, over), (high, under) = ends
             share = low + min(max(over / (over - under), MARGIN / 10.0), 1.0) * (high - low)
             if not low < share < high:
                 break
-            point = self._measured(kept.knob, tables.between(broken.knob, kept.knob, share))
+            policy = self.family.between(infeasible.parameter, feasible.parameter, share)
+            if policy is None:
+                break
+            point = self._evaluated(feasible.parameter, policy)
             found.append(point)
             before, side = side, 0 if math.exp(point.used) > goal else 1
             ends[side] = [share, math.exp(point.used) - goal]
@@ -189,17 +153,16 @@ class LimitSearch:
 
 
 def least_cost(family: Family, evaluate: Evaluator, target: Target) -> Point:
-    """Return the policy of the least cost in a family, by a few evaluations."""
+    """Return the policy of least cost in a family, after a few evaluations."""
     from scipy.optimize import minimize_scalar
 
-    points: dict[float, Point] = {}
+    points: list[Point] = []
 
-    def cost(knob: float) -> float:
-        knob = float(knob)
-        policy = family.policy(knob)
-        points[knob] = Point(knob, policy, evaluate(policy), 0.0)
-        return target.objective(points[knob].answer)
+    def cost(parameter: float) -> float:
+        policy = family.policy(float(parameter))
+        points.append(Point(float(parameter), policy, evaluate(policy), 0.0))
+        return target.objective(points[-1].answer)
 
     ends = (family.low, family.high)
-    minimize_scalar(cost, bounds=ends, method="bounded", options={"maxiter": LOADS})
-    return min(points.values(), key=lambda point: target.objective(point.answer))
+    minimize_scalar(cost, bounds=ends, method="bounded", options={"maxiter": COST_EVALUATIONS})
+    return min(points, key=lambda point: target.objective(point.answer))

@@ -9,14 +9,14 @@ from typing import Final, Self, final
 from moldable.checks import number
 from moldable.errors import ControlError
 from moldable.policies.value import MOST_COSTLY, ValueFunction
-from moldable.system.performance import Estimate, Performance
+from moldable.system.performance import Performance
 
 RULES: Final = {
     "max_blocking": (1.0, "be above 0 and below 1, such as 0.01"),
     "blocking_cost": (MOST_COSTLY, f"be above 0 and below {MOST_COSTLY:g} mean sizes, such as 4"),
     "max_time": (math.inf, "be finite and above 0, such as 4"),
 }
-"""What each target must stay below, and how that is said."""
+"""The upper bound of each target, and the rule in words."""
 TINIEST: Final = 1e-300
 
 
@@ -38,19 +38,12 @@ class Target:
     mean_size: float
 
     @classmethod
-    def of(
-        cls,
-        max_blocking: float | None,
-        blocking_cost: float | None,
-        max_time: float | None,
-        mean_size: float,
-    ) -> Self:
-        """Check the request."""
-        given = dict(zip(RULES, (max_blocking, blocking_cost, max_time), strict=True))
-        named = [name for name, value in given.items() if value is not None]
+    def of(cls, mean_size: float, **given: float | None) -> Self:
+        """Check the request: exactly one of the targets by name, the others None."""
+        named = [name for name in RULES if given.get(name) is not None]
         if len(named) != 1:
             raise ControlError(
-                f"give exactly one of {', '.join(given)}; got {' and '.join(named) or 'none'}"
+                f"give exactly one of {', '.join(RULES)}; got {' and '.join(named) or 'none'}"
             )
         (name,) = named
         value = number(given[name], name, ControlError)
@@ -61,30 +54,29 @@ class Target:
 
     @property
     def limited(self) -> bool:
-        """Is there a limit to keep?"""
+        """Whether there is a limit to keep."""
         return self.name != "blocking_cost"
 
     @property
     def on_time(self) -> bool:
-        """Is it time that is limited?"""
+        """Whether the limit is on the mean execution time."""
         return self.name == "max_time"
 
     def used(self, answer: Performance) -> float:
-        """Return the logarithm of the share of the limit that is used, at the interval's far end.
+        """Return the logarithm of the share of the limit used at the interval's upper end.
 
-        Where a simulation saw no blocking at all, its interval says nothing about how much.
+        A simulation in which no job was blocked counts as 0: its interval is not informative.
         """
         figure = answer.mean_execution_time if self.on_time else answer.blocking
-        seen = 0.0 if figure.value == 0.0 else _upper(figure)
-        return math.log(max(seen, TINIEST) / self.value)
+        upper = 0.0 if figure.value == 0.0 else self._upper(answer)
+        return math.log(max(upper, TINIEST) / self.value)
 
     def kept(self, answer: Performance) -> bool:
-        """Is the limit kept at the far end of the interval, if there is one?"""
-        figure = answer.mean_execution_time if self.on_time else answer.blocking
-        return not self.limited or _upper(figure) <= self.value
+        """Return whether the limit, if any, is kept at the upper end of the interval."""
+        return not self.limited or self._upper(answer) <= self.value
 
     def objective(self, answer: Performance) -> float:
-        """Return what is to be as small as possible, apart from the limit."""
+        """Return what is minimised subject to the limit."""
         blocking, time = answer.blocking.value, answer.mean_execution_time.value
         if self.limited:
             return blocking if self.on_time else time
@@ -95,6 +87,6 @@ class Target:
         figure = found.mean_execution_time if self.on_time else found.blocking
         return math.log(max(figure, TINIEST))
 
-
-def _upper(figure: Estimate) -> float:
-    return figure.value if figure.interval is None else figure.interval[1]
+    def _upper(self, answer: Performance) -> float:
+        figure = answer.mean_execution_time if self.on_time else answer.blocking
+        return figure.value if figure.interval is None else figure.interval[1]

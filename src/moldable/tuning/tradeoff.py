@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from moldable.errors import ChainError
-from moldable.evaluation.evaluate import check_request
 from moldable.model.scenario import Scenario
 from moldable.optimal.tradeoff import PRICES, TradeoffCurve, checked_prices, tradeoff
 from moldable.policies.greedy import Greedy
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
-from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
 from moldable.system.performance import Performance
 from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.families import ValueTables, optimal_shares
 from moldable.tuning.polish import Polish
-from moldable.tuning.static import optimal_shares
 from moldable.tuning.targets import Target
 from moldable.tuning.tuning import ProgressCallback, no_progress, weights_are_not_counted
-from moldable.tuning.value_tables import ValueTables
 
 
 @final
@@ -31,7 +28,7 @@ class ValuePoint:
     Attributes:
         blocking_cost: in mean sizes.
         policy: its table.
-        performance: how it performs.
+        performance: its performance.
     """
 
     blocking_cost: float
@@ -50,15 +47,15 @@ class ValuePoint:
 @final
 @dataclass(frozen=True)
 class ValueTradeoff:
-    """What less blocking costs in time.
+    """The trade-off between blocking and mean execution time.
 
     Attributes:
         optimum: over all policies; None where there are too many states.
-        why_no_optimum: the reason then.
-        value_policy: at every blocking cost.
+        why_no_optimum: the reason if it is None.
+        value_policy: the value policy at every blocking cost.
         greedy_p: greedy(p*); None if the cluster cannot carry the load.
-        greedy: the widest that fits.
-        seed: with which the same is found again; None if nothing was drawn at random.
+        greedy: the widest width that fits.
+        seed: that reproduces the result; None if nothing was simulated.
         warnings: what a reader should know.
     """
 
@@ -96,28 +93,25 @@ def value_tradeoff(
 
     Args:
         scenario: classes that share one pool, and their arrivals.
-        blocking_costs: of a blocked job, in mean sizes.
+        blocking_costs: costs of a blocked job, in mean sizes.
         precision: target relative half-width of the 95 % confidence intervals of simulations.
-        seed: of simulations; a fresh one if not given.
-        threads: all cores by default.
-        progress: called with the step that begins, in words.
+        seed: random seed of simulations; a fresh one if not given.
+        threads: threads of simulations; all cores by default.
+        progress: called with a description of each step when it begins.
     """
-    say = progress or no_progress
-    check_request("auto", precision)
-    check_seed_and_threads(seed, threads)
+    report = progress or no_progress
     costs, kinds = checked_prices(blocking_costs), Kinds.of(scenario)
-    target = Target.of(None, max(costs[0], 1.0), None, kinds.mean_size)
-    seed = fresh_seed() if seed is None else seed
+    target = Target.of(kinds.mean_size, blocking_cost=max(costs[0], 1.0))
     evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
-    say("computing the true optimum")
+    report("computing the true optimum")
     curve, why = None, ""
     try:
         curve = tradeoff(scenario, costs, threads=threads)
     except ChainError as error:
         why = str(error)
-    say("evaluating the value policy")
+    report("evaluating the value policy")
     tables = ValueTables(kinds, target, Polish.of(kinds))
-    policies = [tables.policy(tables.knob(cost)) for cost in costs]
+    policies = [tables.policy(tables.parameter(cost)) for cost in costs]
     points = (
         ValuePoint(cost, policy, evaluate(policy, 1))
         for cost, policy in zip(costs, policies, strict=True)
@@ -129,6 +123,6 @@ def value_tradeoff(
         value_policy=tuple(points),
         greedy_p=None if shares is None else evaluate(shares, 1),
         greedy=evaluate(Greedy(), 1),
-        seed=seed if evaluate.simulated else None,
+        seed=evaluate.seed if evaluate.simulated else None,
         warnings=tuple(weights_are_not_counted(scenario)),
     )

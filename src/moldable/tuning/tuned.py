@@ -8,8 +8,8 @@ from typing import Any, final
 from moldable.files.policy_file import policy_data
 from moldable.policies.policy_table import Policy
 from moldable.system.performance import Performance
+from moldable.tuning.families import Static
 from moldable.tuning.reference import Best
-from moldable.tuning.static import Static
 
 
 @final
@@ -18,18 +18,18 @@ class Tuned:
     """A policy that reaches a target.
 
     Attributes:
-        blocking_cost: in mean sizes, for which its table was computed; None of static widths.
-        policy: itself: widths by idle servers, or greedy(p) where static widths are better.
+        blocking_cost: in mean sizes, for which its table was computed; None for static widths.
+        policy: widths by idle servers, or greedy(p) where static widths are better.
         thresholds: its decisions in words.
-        performance: how it performs, with intervals.
-        greedy_p: how greedy(p*) performs; None if the cluster cannot carry the load.
+        performance: its performance, with intervals.
+        greedy_p: performance of greedy(p*); None if the cluster cannot carry the load.
         static: the best greedy(p) for another load under the same target; None if none was found.
         optimum: the optimum over all policies, where that is known.
-        target: what was asked for: one of "max_blocking", "blocking_cost" and "max_time".
-        precision: of simulated figures.
-        seed: with which the same is found again; None if nothing was drawn at random.
+        target: one of "max_blocking", "blocking_cost" and "max_time", and its value.
+        precision: target relative half-width of simulations.
+        seed: that reproduces the result; None if nothing was simulated.
         certified: whether the limit is kept exactly, or at the upper end of the 95 % interval; True
-            if there is none to keep.
+            if there is no limit.
     """
 
     blocking_cost: float | None
@@ -46,7 +46,7 @@ class Tuned:
 
     @property
     def limited(self) -> bool:
-        """Is there a limit to keep?"""
+        """Whether there is a limit to keep."""
         return "blocking_cost" not in self.target
 
     def to_dict(self) -> dict[str, Any]:

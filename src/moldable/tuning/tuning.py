@@ -1,8 +1,8 @@
-"""Find a policy for a target by turning one knob, the blocking cost of the value policy.
+"""Find a policy for a target by one parameter, the blocking cost of the value policy.
 
-The model of the value function says where to evaluate next; evaluations are exact where possible.
-What the nearest two tables leave of a limit is used up by drawing between them, and the policy that
-is chosen among simulated ones is certified on random numbers of its own.
+The model of the value function predicts where to evaluate next; evaluations are exact where
+possible. What the closest two tables leave of a limit is used up by drawing between them, and the
+best of simulated policies is certified on random numbers of its own.
 """
 
 from __future__ import annotations
@@ -10,37 +10,32 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, final
 
-from moldable.evaluation.evaluate import check_request
 from moldable.exact.states import MOST_STATES
 from moldable.model.scenario import Scenario, checked_scenario
 from moldable.policies.greedy import GreedyP
 from moldable.policies.kinds import Kinds
-from moldable.policies.policy_table import Policy
 from moldable.policies.thresholds import Thresholds
-from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
-from moldable.system.performance import Performance
 from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.families import DesignLoads, Family, Static, ValueTables, optimal_shares
 from moldable.tuning.polish import Polish
-from moldable.tuning.reference import AT_ONCE, best, fits
-from moldable.tuning.refusals import refuse_less_than_fastest, unreached
-from moldable.tuning.search import Family, LimitSearch, Point, least_cost
-from moldable.tuning.static import DesignLoads, Static, optimal_shares
+from moldable.tuning.reference import AT_ONCE, best, fits, not_reached, refuse_less_than_fastest
+from moldable.tuning.search import LimitSearch, Point, least_cost
 from moldable.tuning.targets import Target
 from moldable.tuning.tuned import Tuned
-from moldable.tuning.value_tables import ValueTables
 
 ProgressCallback = Callable[[str], None]
-"""Called with the step that begins, in words."""
+"""Called with a description of the step that begins."""
+Candidate = tuple[Point, float | None]
+"""A policy that keeps the limit, and the blocking cost of its table."""
 
 ATTEMPTS: Final = 4
 """To certify a simulated policy."""
 SAFETY: Final = 0.01
 """Logarithm by which the aim is lowered further after a failed attempt."""
-SWINGS: Final = math.log(2.0)
-"""Logarithm of true over modelled blocking from which feedback is taken to oscillate."""
+OSCILLATES: Final = math.log(2.0)
+"""Logarithm of true over modelled blocking above which feedback is taken to oscillate."""
 NO_OPTIMUM: Final = (
     f"the true optimum is not known here: it needs exponential sizes, Poisson arrivals and at most "
     f"{MOST_STATES:,} states"
@@ -70,49 +65,33 @@ def tune(
         max_blocking: least mean execution time with at most this blocking.
         max_time: least blocking with at most this mean execution time.
         blocking_cost: least (1 - blocking) x mean execution time + cost x blocking, in mean sizes.
-        optimum: whether the optimum over all policies is computed where that takes minutes, too: up
-            to five million states.
+        optimum: also compute the optimum over all policies where that takes minutes: up to five
+            million states.
         precision: target relative half-width of the 95 % confidence intervals of simulations.
-        seed: of simulations; a fresh one if not given.
-        threads: of simulations; all cores by default.
-        progress: called with the step that begins, in words.
+        seed: random seed of simulations; a fresh one if not given.
+        threads: threads of simulations; all cores by default.
+        progress: called with a description of each step when it begins.
     """
-    say = progress or no_progress
-    check_request("auto", precision)
-    check_seed_and_threads(seed, threads)
-    scenario = _one_pool(scenario)
+    if len(checked_scenario(scenario).workload.classes) == 1:  # it always shares with itself
+        workload = dataclasses.replace(scenario.workload, sharing="pool")
+        scenario = dataclasses.replace(scenario, workload=workload)
     kinds = Kinds.of(scenario)
-    target = Target.of(max_blocking, blocking_cost, max_time, kinds.mean_size)
-    refuse_less_than_fastest(scenario, target)
-    evaluator = Evaluator(
-        scenario,
-        target,
-        precision=precision,
-        seed=fresh_seed() if seed is None else seed,
-        threads=threads,
+    target = Target.of(
+        kinds.mean_size, max_blocking=max_blocking, blocking_cost=blocking_cost, max_time=max_time
     )
+    evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
+    refuse_less_than_fastest(scenario, target)
+    report = progress or no_progress
     states = MOST_STATES if optimum else AT_ONCE
-    chosen = _Tuning(kinds, target, evaluator, say).run(states)
-    say("computing the true optimum")
+    tuned = _Tuning(kinds, target, evaluate, report).run(states)
+    report("computing the true optimum")
     known = best(scenario, target, states)
-    notes = list(chosen.warnings)
+    notes: list[str] = []
     if known is None and (optimum or fits(scenario, states)):
         notes.append(NOT_CLOSELY if fits(scenario, states) else NO_OPTIMUM)
-    shares = optimal_shares(scenario)
-    answer = chosen.answer
-    return Tuned(
-        blocking_cost=chosen.blocking_cost,
-        policy=chosen.policy,
-        thresholds=_in_words(chosen.policy),
-        performance=dataclasses.replace(answer, warnings=(*answer.warnings, *notes)),
-        greedy_p=None if shares is None else evaluator(shares),
-        static=chosen.static,
-        optimum=known,
-        target={target.name: target.value},
-        precision=precision,
-        seed=evaluator.seed if evaluator.simulated else None,
-        certified=chosen.certified,
-    )
+    answer = tuned.performance
+    answer = dataclasses.replace(answer, warnings=(*answer.warnings, *notes))
+    return dataclasses.replace(tuned, performance=answer, optimum=known)
 
 
 def no_progress(step: str) -> None:
@@ -120,72 +99,81 @@ def no_progress(step: str) -> None:
 
 
 @final
-@dataclass(frozen=True)
-class _Chosen:
-    policy: Policy
-    answer: Performance
-    blocking_cost: float | None
-    static: Static | None
-    certified: bool
-    warnings: tuple[str, ...]
-
-
-@final
 class _Tuning:
     """Searches the families of policies, and certifies the best of them."""
 
     def __init__(
-        self, kinds: Kinds, target: Target, evaluate: Evaluator, say: ProgressCallback
+        self, kinds: Kinds, target: Target, evaluate: Evaluator, report: ProgressCallback
     ) -> None:
-        self.kinds, self.target, self.evaluate, self.say = kinds, target, evaluate, say
-        self.scenario = kinds.scenario
+        self.target, self.evaluate, self.report = target, evaluate, report
+        self.scenario, self.servers = kinds.scenario, kinds.servers
         self.tables = ValueTables(kinds, target, Polish.of(kinds))
+        self.nearest = math.inf
 
-    def run(self, states: int) -> _Chosen:
-        """Return the best policy; the optimum of so many states may explain a refusal."""
+    def run(self, states: int) -> Tuned:
+        """Return the best policy; `states` limits the optimum that explains a refusal."""
         aim, warnings = 0.0, weights_are_not_counted(self.scenario)
         for attempt in range(1, ATTEMPTS + 1):
             candidates, static = self._candidates(aim)
             if not candidates:
-                raise unreached(self.scenario, self.target, self._nearest, states)
-            order = self.target.objective
-            policy, cost = min(candidates, key=lambda one: order(one[0].answer))
-            self.say("certifying the best policy")
-            answer = self.evaluate(policy.policy, attempt)
+                raise not_reached(self.scenario, self.target, self.nearest, states)
+            point, cost = min(candidates, key=lambda one: self.target.objective(one[0].answer))
+            self.report("certifying the best policy")
+            answer = self.evaluate(point.policy, attempt)
             certified = self.target.kept(answer)
             if certified or answer.blocking.value == 0.0:
                 break
             aim -= self.target.used(answer) + SAFETY
         if not certified:
             warnings.append("the limit is met, but not at the upper end of the 95 % interval")
-        return _Chosen(policy.policy, answer, cost, static, certified, tuple(warnings))
+        assert isinstance(point.policy, Thresholds | GreedyP)  # noqa: S101 - nothing else is tuned
+        shares = optimal_shares(self.scenario)
+        return Tuned(
+            blocking_cost=cost,
+            policy=point.policy,
+            thresholds=point.policy.describe(),
+            performance=dataclasses.replace(answer, warnings=(*answer.warnings, *warnings)),
+            greedy_p=None if shares is None else self.evaluate(shares),
+            static=static,
+            optimum=None,
+            target={self.target.name: self.target.value},
+            precision=self.evaluate.precision,
+            seed=self.evaluate.seed if self.evaluate.simulated else None,
+            certified=certified,
+        )
 
-    def _candidates(self, aim: float) -> tuple[list[tuple[Point, float | None]], Static | None]:
-        """Return the policies that keep the limit with their blocking costs, and the static one."""
-        self.say("tuning the blocking cost")
-        found: list[tuple[Point, float | None]] = [
-            (point, math.exp(point.knob)) for point in self._found(self.tables, aim)
-        ]
-        begin = self._begin(aim)
-        plain = self.tables.kinds.policy(self.tables.at(begin).table)
-        if self._swings(begin, plain):
-            self.say("drawing narrower widths, as blocking oscillates")
-            capped = self._found(DesignLoads(self.scenario, plain), aim)
+    def _candidates(self, aim: float) -> tuple[list[Candidate], Static | None]:
+        """Return the policies that keep the limit, and the best static one."""
+        tables = self.tables
+        self.report("tuning the blocking cost")
+        if self.target.limited:
+            begin = tables.first(aim)
+            search = LimitSearch(tables, self.evaluate, self.target, aim)
+            points = search.run()
+            self.nearest = math.exp(search.least_used + aim) * self.target.value
+        else:
+            begin = tables.parameter(self.target.value)
+            policy = tables.policy(begin)
+            points = [Point(begin, policy, self.evaluate(policy), 0.0)]
+        found: list[Candidate] = [(point, math.exp(point.parameter)) for point in points]
+        plain = tables.at(begin).policy
+        if self._oscillates(plain, tables.at(begin).blocking):
+            self.report("drawing narrower widths, as blocking oscillates")
+            capped = self._searched(DesignLoads(self.scenario, plain), aim)
             found += [(point, math.exp(begin)) for point in capped]
         if self.evaluate.simulated and self.evaluate.rare and self.evaluate.can_split:
-            return found, None  # splitting is slow where servers are hardly ever short
-        self.say("trying greedy(p*) for other loads")
-        drawn = self._static(aim)
-        order = self.target.objective
-        best_drawn = min(drawn, key=lambda point: order(point.answer), default=None)
-        if best_drawn is None:
+            return found, None  # importance splitting is slow where servers are hardly ever short
+        self.report("trying greedy(p*) for other loads")
+        points = self._static(aim)
+        if not points:
             return found, None
-        return [*found, (best_drawn, None)], Static(best_drawn.knob, best_drawn.answer)
+        static = min(points, key=lambda point: self.target.objective(point.answer))
+        return [*found, (static, None)], Static(static.parameter, static.answer)
 
     def _static(self, aim: float) -> list[Point]:
-        """Return the design loads that keep the limit; those of single widths where exact."""
+        """Return design loads that keep the limit; where exact, also those of single widths."""
         loads = DesignLoads(self.scenario)
-        found = self._found(loads, aim)
+        found = self._searched(loads, aim)
         for load in [] if self.evaluate.simulated else loads.pure():
             answer = self.evaluate(loads.policy(load))
             used = self.target.used(answer) - aim if self.target.limited else 0.0
@@ -193,62 +181,27 @@ class _Tuning:
                 found.append(Point(load, loads.policy(load), answer, used))
         return found
 
-    def _found(self, family: Family, aim: float) -> list[Point]:
-        """Return what a family offers: policies that keep the limit, or the one of least cost."""
+    def _searched(self, family: Family, aim: float) -> list[Point]:
+        """Return the policies of a family that keep the limit, or the one of least cost."""
         if self.target.limited:
-            search = LimitSearch(family, self.evaluate, self.target, aim)
-            found = search.run()
-            if isinstance(family, ValueTables):
-                self._nearest = math.exp(search.nearest.used + aim) * self.target.value
-            return found
-        if isinstance(family, ValueTables):
-            policy = family.policy(self._begin(aim))
-            return [Point(self._begin(aim), policy, self.evaluate(policy), 0.0)]
+            return LimitSearch(family, self.evaluate, self.target, aim).run()
         return [least_cost(family, self.evaluate, self.target)]
 
-    def _begin(self, aim: float) -> float:
-        """Return the knob that the model would choose."""
-        if self.target.limited:
-            return self.tables.first(aim)
-        return self.tables.knob(self.target.value)
-
-    def _swings(self, knob: float, policy: Thresholds) -> bool:
-        """Is blocking far above the model's? Jobs that end together make feedback oscillate."""
-        seen = self.evaluate(policy).blocking.value
-        expected = max(self.tables.at(knob).blocking, math.exp(-self.kinds.servers))
-        return seen > 0.0 and math.log(seen / expected) > SWINGS
-
-
-def _one_pool(scenario: Scenario) -> Scenario:
-    """Return the scenario with a shared pool, as that of a single class always is."""
-    if len(checked_scenario(scenario).workload.classes) > 1:
-        return scenario
-    workload = dataclasses.replace(scenario.workload, sharing="pool")
-    return dataclasses.replace(scenario, workload=workload)
-
-
-def _in_words(policy: Policy) -> str:
-    if isinstance(policy, Thresholds):
-        return policy.describe()
-    assert isinstance(policy, GreedyP)  # noqa: S101 - nothing else is tuned
-    parts = [
-        (name, " or ".join(f"{w} ({100.0 * p:.3g} %)" for w, p in shares.items() if p > 0.0))
-        for name, shares in policy.shares.items()
-    ]
-    if len(parts) == 1:
-        return f"{parts[0][1]} servers, or as many as are idle"
-    return "; ".join(f"{name}: {words} servers, or as many as are idle" for name, words in parts)
+    def _oscillates(self, policy: Thresholds, modelled: float) -> bool:
+        """Return whether blocking is far above the model's, as where jobs end together."""
+        found = self.evaluate(policy).blocking.value
+        return found > 0.0 and math.log(found / max(modelled, math.exp(-self.servers))) > OSCILLATES
 
 
 def weights_are_not_counted(scenario: Scenario) -> list[str]:
-    """Say so where classes have weights: they change decisions, but no figure that is tuned."""
+    """Return a warning where classes have weights, which limits and costs do not count."""
     weights = {part.name: part.weight for part in scenario.workload.classes}
     if len(set(weights.values())) == 1:
         return []
-    told = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
-    note = (
-        f"weights ({told}) make the value policy and greedy(p*) favour classes, but limits, costs "
-        f"and the true optimum count the time of all jobs alike; leave them out to come closest to "
-        f"it"
+    listed = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
+    warning = (
+        f"weights ({listed}) make the value policy and greedy(p*) favour classes, but limits, "
+        f"costs and the true optimum count the time of all jobs alike; leave them out to come "
+        f"closest to it"
     )
-    return [note]
+    return [warning]
