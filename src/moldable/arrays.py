@@ -1,4 +1,4 @@
-"""Names of the array types that functions take and return."""
+"""Array types of arguments and results."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
 
 @pytest.mark.parametrize("path", [None, 5])
 def test_what_names_no_file_is_refused(path):
-    with pytest.raises(InputError, match="is no name of a file; write one"):
+    with pytest.raises(InputError, match="is not a file name; write one"):
         write_policy_file(Greedy(), path)
 
 
