@@ -1,7 +1,14 @@
 """Errors of the library, and helpers for their messages.
 
-Every exception raised on purpose is a `MoldableError`, so that callers may catch as widely or as
-narrowly as they like. A message states the value, the rule it violates and a way to correct it. An
+Every exception raised on purpose descends from one class::
+
+    MoldableError (ValueError)
+    |-- SpeedUpError, RegimeError, SizeLawError, WorkloadError, PolicyError, SimulationError
+    |-- ChainError
+    |   `-- NearlyDecomposableError
+    `-- ControlError, InfeasibleError, LimitError, ResultsError, InputError
+
+A message states the value, the rule it violates and a way to correct it. An
 error about one argument carries its name in `parameter`, which the command line replaces by the
 name of the option. Messages may quote text from files, so long ones are shortened and control
 characters, which a terminal would obey, are escaped.

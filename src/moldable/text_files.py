@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self, final
@@ -45,15 +46,18 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_column(path: Path, header: str) -> list[tuple[int, float]]:
-    """Read one number per line, under an optional header, and return (line, number) pairs.
+def read_lines(path: Path, most: int = MOST_BYTES) -> Iterator[tuple[int, str]]:
+    """Yield the number and text of the lines of a data file; `#` starts a comment."""
+    for line, content in enumerate(read_text(path, most).split("\n"), start=1):
+        if text := content.partition("#")[0].strip():
+            yield line, text
 
-    `#` starts a comment. Errors name the file and the line.
-    """
+
+def read_column(path: Path, header: str) -> list[tuple[int, float]]:
+    """Read one number per line, under an optional header, and return (line, number) pairs."""
     found: list[tuple[int, float]] = []
-    for line, content in enumerate(read_text(path).split("\n"), start=1):
-        cell = content.partition("#")[0].strip()
-        if not cell or (not found and cell.strip('"').lower() == header):
+    for line, cell in read_lines(path):
+        if not found and cell.strip('"').lower() == header:
             continue
         if "," in cell or ";" in cell:
             raise InputError(

@@ -92,8 +92,8 @@ def test_tables_written_by_hand_are_read(read):
     [
         ('{"policy":\n  "greedy"', "policy.json, line 2: not valid JSON: expecting ',' delimiter"),
         ("", "policy.json, line 1: not valid JSON"),
-        ("[" * 100_000, "nested so deeply"),
-        ('{"policy": "fixed", "width": ' + "9" * 5000 + "}", "numbers so long"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"policy": "fixed", "width": ' + "9" * 5000 + "}", "too long numbers"),
         ("[]", 'no "policy" is named; write'),
         ('{"width": 3}', 'no "policy" is named'),
         ('{"policy": {"width": 3}}', "unknown policy None"),
@@ -146,7 +146,7 @@ class OwnPolicy(Policy):
 
 
 def test_a_policy_that_is_code_cannot_be_written():
-    with pytest.raises(PolicyError, match=r"OwnPolicy is code .*: greedy-p, greedy"):
+    with pytest.raises(PolicyError, match=r"OwnPolicy is code and cannot .*: greedy-p, greedy"):
         to_json(OwnPolicy())
 
 

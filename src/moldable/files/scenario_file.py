@@ -18,9 +18,8 @@ from typing import Any, Final
 from moldable.checks import LARGEST, SMALLEST, checked_path, whole
 from moldable.checks import number as to_number
 from moldable.errors import InputError, MoldableError, SpeedUpError, WorkloadError, nearest
-from moldable.files.arrivals import parse_arrivals
 from moldable.files.curve_csv import read_curve
-from moldable.files.spelling import MODELS, parse_speedup
+from moldable.files.notation import MODELS, parse_arrivals, parse_speedup
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Empirical, SizeLaw
 from moldable.model.speedup import SpeedUp
