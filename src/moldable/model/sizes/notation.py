@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from moldable.checks import check_type
 from moldable.errors import SizeLawError, nearest
@@ -21,23 +21,15 @@ from moldable.model.sizes.empirical import Empirical
 from moldable.model.sizes.law import SizeLaw
 from moldable.model.sizes.phase_laws import Exponential, Hyperexponential, MixedErlang
 
-
-class Notation(NamedTuple):
-    """The class of a distribution, the meaning of its parameter and an example of it."""
-
-    build: Callable[..., SizeLaw]
-    parameter: str = ""
-    example: str = ""
-
-
-NOTATIONS: Final = {
-    "exponential": Notation(Exponential),
-    "deterministic": Notation(Deterministic),
-    "mixed-erlang": Notation(MixedErlang, "probabilities", "0.4,0.6"),
-    "pareto": Notation(Pareto, "shape", "1.5"),
-    "lognormal": Notation(Lognormal, "coefficient of variation", "2"),
-    "weibull": Notation(Weibull, "shape", "0.7"),
-    "hyperexponential": Notation(Hyperexponential, "coefficient of variation", "2"),
+# The class of each distribution, the meaning of its parameter and an example of it.
+NOTATIONS: Final[dict[str, tuple[Callable[..., SizeLaw], str, str]]] = {
+    "exponential": (Exponential, "", ""),
+    "deterministic": (Deterministic, "", ""),
+    "mixed-erlang": (MixedErlang, "probabilities", "0.4,0.6"),
+    "pareto": (Pareto, "shape", "1.5"),
+    "lognormal": (Lognormal, "coefficient of variation", "2"),
+    "weibull": (Weibull, "shape", "0.7"),
+    "hyperexponential": (Hyperexponential, "coefficient of variation", "2"),
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from moldable.arrays import Floats
-from moldable.checks import listed, number, positive
+from moldable.checks import LARGEST, listed, number, within
 from moldable.errors import SizeLawError
 from moldable.model.sizes.law import SizeLaw, non_negative, spell
 from moldable.model.sizes.phases import Matrix, PhaseRepresentation
@@ -164,13 +164,8 @@ class Hyperexponential(SizeLaw):
     cv: float
 
     def __post_init__(self) -> None:
-        cv = positive(self.cv, "size law hyperexponential: cv", SizeLawError)
-        if cv < 1.0:
-            raise SizeLawError(
-                f"size law {spell(self.name, (cv,))}: a hyperexponential varies at least as much as"
-                f" an exponential; take a coefficient of variation of at least 1, or another law "
-                f"such as lognormal:{cv:g}"
-            )
+        name, hint = "size law hyperexponential: cv", "take at least 1, or another law such as"
+        cv = within(self.cv, name, SizeLawError, 1.0, LARGEST, f"{hint} lognormal:0.5")
         object.__setattr__(self, "cv", cv)
 
     @property
