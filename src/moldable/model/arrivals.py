@@ -257,10 +257,7 @@ class _Gaps:
         times = self.draw(count)
         if self.first is not None:
             times[0], self.first = self.first, None
-        if self.mean != 1.0:
-            times *= self.mean
-        np.cumsum(times, out=times)
-        times += self.now
+        times = np.cumsum(times * self.mean) + self.now
         self.now = float(times[-1])
         return times
 

@@ -88,12 +88,8 @@ class Pareto(SizeLaw):
         return residuals(rng, self._power(rng, count, self.shape - 1.0))
 
     def _power(self, rng: np.random.Generator, count: int, shape: float) -> Floats:
-        sizes = rng.standard_exponential(count)
-        sizes /= shape
         with np.errstate(over="ignore"):
-            np.exp(sizes, out=sizes)
-        sizes *= self.least
-        return sizes
+            return self.least * np.exp(rng.standard_exponential(count) / shape)
 
     def cdf(self, x: ArrayLike) -> Floats:
         ratio = self.least / np.maximum(non_negative(x), self.least)
@@ -133,10 +129,7 @@ class Lognormal(SizeLaw):
         return residuals(rng, self._exp_normal(rng, count, 0.5 * self.sigma**2))
 
     def _exp_normal(self, rng: np.random.Generator, count: int, mu: float) -> Floats:
-        sizes = rng.standard_normal(count)
-        sizes *= self.sigma
-        sizes += mu
-        return np.exp(sizes, out=sizes)
+        return np.exp(rng.standard_normal(count) * self.sigma + mu)
 
     def cdf(self, x: ArrayLike) -> Floats:
         with np.errstate(divide="ignore"):
@@ -182,9 +175,7 @@ class Weibull(SizeLaw):
         return residuals(rng, self._root(rng.standard_gamma(1.0 + 1.0 / self.shape, count)))
 
     def _root(self, y: Floats) -> Floats:
-        np.power(y, 1.0 / self.shape, out=y)
-        y *= self.scale
-        return y
+        return self.scale * np.power(y, 1.0 / self.shape)
 
     def cdf(self, x: ArrayLike) -> Floats:
         with np.errstate(over="ignore"):

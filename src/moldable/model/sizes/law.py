@@ -82,14 +82,13 @@ def spell(name: str, parameters: tuple[float, ...]) -> str:
 
 
 def residuals(rng: np.random.Generator, sizes: Floats) -> Floats:
-    """Turn draws from the size-biased distribution into residual sizes, in place.
+    """Turn draws from the size-biased distribution into residual sizes.
 
     A random time falls into a job with a probability proportional to its size, and is uniform
     within it.
     """
     # 1 - U is never 0, so an infinite size stays infinite.
-    sizes *= 1.0 - rng.random(sizes.size)
-    return sizes
+    return sizes * (1.0 - rng.random(sizes.size))
 
 
 def real_numbers(x: ArrayLike) -> Floats:

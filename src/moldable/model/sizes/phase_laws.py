@@ -122,8 +122,7 @@ class MixedErlang(SizeLaw):
         sizes = rng.standard_exponential(count)
         for level in levels:
             sizes += rng.standard_exponential(count) * (chosen >= level)
-        sizes /= self.rate
-        return sizes
+        return sizes / self.rate
 
     def cdf(self, x: ArrayLike) -> Floats:
         return 1.0 - self.survival(non_negative(x))
@@ -194,8 +193,7 @@ class Hyperexponential(SizeLaw):
     def _mixture(self, rng: np.random.Generator, count: int, first: float) -> Floats:
         short, long = self.shares
         sizes = rng.standard_exponential(count)
-        sizes *= np.where(rng.random(count) < first, 0.5 / short, 0.5 / long)
-        return sizes
+        return sizes * np.where(rng.random(count) < first, 0.5 / short, 0.5 / long)
 
     def cdf(self, x: ArrayLike) -> Floats:
         time = non_negative(x)
