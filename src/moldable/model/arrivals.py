@@ -10,12 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, final
+from typing import Final, Protocol, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from moldable.arrays import Floats, Ints
+from moldable.arrays import Floats, Ints, as_array
 from moldable.checks import LARGEST, SMALLEST, check_type, listed, number
 from moldable.errors import WorkloadError, shortened
 from moldable.model.sizes import SizeLaw
@@ -194,15 +193,15 @@ class ArrivalTimes(Arrivals):
     source: str = ""
 
     def __post_init__(self) -> None:
-        times = _array(self.times, np.float64, "arrival times must be a list of numbers")
+        times = as_array(self.times, WorkloadError("arrival times must be a list of numbers"))
         if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
             raise WorkloadError("arrival times must be a list of at least one finite number")
         if np.any(np.diff(times) < 0.0):
             raise WorkloadError("arrival times must be ascending; sort them")
         object.__setattr__(self, "times", times)
         if self.classes is not None:
-            rule = "classes must be a list of whole numbers from 0"
-            classes = _array(self.classes, np.int64, rule)
+            error = WorkloadError("classes must be a list of whole numbers from 0")
+            classes = as_array(self.classes, error, np.int64)
             if classes.shape != times.shape or classes.min() < 0:
                 raise WorkloadError("give one class, from 0 on, for each arrival time")
             object.__setattr__(self, "classes", classes)
@@ -224,13 +223,6 @@ class ArrivalTimes(Arrivals):
 
     def __str__(self) -> str:
         return self.source or f"{len(self.times)} arrival times"
-
-
-def _array(values: Any, dtype: type, rule: str) -> NDArray[Any]:
-    try:
-        return np.array(values, dtype=dtype)
-    except (TypeError, ValueError, OverflowError):
-        raise WorkloadError(rule) from None
 
 
 def _numbers(values: Iterable[float], what: str) -> tuple[float, ...]:

@@ -16,8 +16,8 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from moldable.arrays import Floats
-from moldable.checks import checked_path
+from moldable.arrays import Floats, as_array
+from moldable.checks import checked_path, listed
 from moldable.errors import InputError, SizeLawError
 from moldable.model.sizes.law import SizeLaw, real_numbers, residuals
 from moldable.text_files import read_column
@@ -110,10 +110,10 @@ class Empirical(SizeLaw):
 
 
 def _measured(sizes: Iterable[float] | Floats) -> Floats:
-    try:
-        array = np.array(sizes if isinstance(sizes, np.ndarray) else list(sizes), np.float64)
-    except (TypeError, ValueError):
-        raise SizeLawError("empirical size law: the sizes must be a list of numbers") from None
+    error = SizeLawError("empirical size law: the sizes must be a list of numbers")
+    if not isinstance(sizes, np.ndarray):
+        sizes = listed(sizes, "sizes", SizeLawError, "[30, 10]")
+    array = as_array(sizes, error)
     if array.ndim != 1 or array.size == 0:
         raise SizeLawError(
             f"empirical size law: give at least one size, in one list; got shape {array.shape}"

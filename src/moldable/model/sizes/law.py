@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from moldable.arrays import Floats
+from moldable.arrays import Floats, as_array
 from moldable.errors import SizeLawError
 from moldable.model.sizes.phases import PhaseRepresentation
 
@@ -93,13 +93,8 @@ def residuals(rng: np.random.Generator, sizes: Floats) -> Floats:
 
 def real_numbers(x: ArrayLike) -> Floats:
     """Return x as an array of floats."""
-    try:
-        return np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise SizeLawError(
-            f"sizes of type {type(x).__name__} cannot be read as numbers up to 1e308; pass a "
-            f"number or an array of them"
-        ) from None
+    rule = f"sizes of type {type(x).__name__} cannot be read as numbers up to 1e308"
+    return as_array(x, SizeLawError(f"{rule}; pass a number or an array of them"))
 
 
 def non_negative(x: ArrayLike) -> Floats:

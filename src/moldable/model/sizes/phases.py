@@ -13,7 +13,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from moldable.arrays import Floats, Mask
+from moldable.arrays import Floats, Mask, as_array
 from moldable.errors import SizeLawError
 
 # Row sums and probabilities this close to their bounds are attributed to rounding.
@@ -183,12 +183,8 @@ def _series(rows: Floats, matrix: Floats, times: Floats) -> Floats:
 
 
 def _numbers(values: object, what: str) -> Floats:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise SizeLawError(
-            f"phase-type distribution: the {what} must be numbers, in rows of equal length"
-        ) from None
+    rule = f"phase-type distribution: the {what} must be numbers, in rows of equal length"
+    array = as_array(values, SizeLawError(rule))
     array += 0.0  # -0.0 would compare equal and hash differently
     if not np.isfinite(array).all():
         raise SizeLawError(
