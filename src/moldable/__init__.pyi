@@ -18,13 +18,13 @@ from .exact.exact import StationaryLaw as StationaryLaw
 from .exact.exact import stationary_law as stationary_law
 from .exact.theory import GeneratorIdentity as GeneratorIdentity
 from .exact.theory import Theory as Theory
-from .files.arrivals import parse_arrivals as parse_arrivals
 from .files.curve_csv import read_curve as read_curve
+from .files.notation import parse_arrivals as parse_arrivals
+from .files.notation import parse_regime as parse_regime
+from .files.notation import parse_speedup as parse_speedup
 from .files.policy_file import read_policy_file as read_policy_file
 from .files.policy_file import write_policy_file as write_policy_file
 from .files.scenario_file import read_scenario as read_scenario
-from .files.spelling import parse_regime as parse_regime
-from .files.spelling import parse_speedup as parse_speedup
 from .model.arrivals import ArrivalTimes as ArrivalTimes
 from .model.arrivals import MarkovModulated as MarkovModulated
 from .model.arrivals import Poisson as Poisson

@@ -1,4 +1,4 @@
-"""`python -m moldable`: the same as the command."""
+"""`python -m moldable`: same as the `moldable` command."""
 
 from __future__ import annotations
 

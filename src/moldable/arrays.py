@@ -1,4 +1,4 @@
-"""Names of the array types that functions take and return."""
+"""Array types, and the conversion of arguments to arrays."""
 
 from __future__ import annotations
 
@@ -11,3 +11,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Whole = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
+
+
+def as_array(values: Any, error: Exception, dtype: type = np.float64) -> NDArray[Any]:
+    """Return a new array of the values; raise the error if they cannot be converted."""
+    try:
+        return np.array(values, dtype=dtype)
+    except (TypeError, ValueError, OverflowError):
+        raise error from None

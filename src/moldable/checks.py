@@ -1,7 +1,7 @@
-"""Is this value a number that can be computed with?
+"""Checks of arguments: numbers, choices, types, lists and paths.
 
-Values beyond SMALLEST and LARGEST are refused: no cluster needs them, and products of a few of them
-would leave the range of double precision.
+Numbers beyond SMALLEST and LARGEST are refused, so that products of a few of them stay within the
+range of double precision.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def number(value: object, name: str, error: Kind) -> float:
-    """Return the value as a float, or say that it is none."""
+    """Return the value as a float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise error(f"{shown(value)} is not a number; write it like 2 or 0.5", name)
     try:
@@ -61,7 +61,7 @@ def positive(value: object, name: str, error: Kind, hint: str = "correct it") ->
 
 
 def whole(value: object, name: str, error: Kind, least: int = 1, most: float = MOST_SERVERS) -> int:
-    """Return a whole number in a range: by default of servers, from 1 on."""
+    """Return an integer from `least` to `most`; the default range is that of server counts."""
     found = number(value, name, error)
     if not (found.is_integer() and least <= found <= most):
         given = shown(value) if isinstance(value, numbers.Integral) else f"{found:.12g}"
@@ -70,14 +70,14 @@ def whole(value: object, name: str, error: Kind, least: int = 1, most: float = M
 
 
 def choice(value: object, known: Collection[str], name: str, error: Kind) -> str:
-    """Return one of the known words."""
+    """Return the value if it is one of the known words."""
     if not isinstance(value, str) or value not in known:
         raise error(f"{shown(value)} is unknown; {nearest(str(value), known)}", name)
     return value
 
 
 def check_type(value: object, wanted: type, name: str, error: Kind, example: str) -> None:
-    """Refuse a value that is not of the wanted type; the example shows how to make one."""
+    """Raise if the value does not have the wanted type; the example shows how to make one."""
     if not isinstance(value, wanted):
         raise error(
             f"{shown(value)} is of type {type(value).__name__}, not {wanted.__name__}; "
@@ -87,7 +87,7 @@ def check_type(value: object, wanted: type, name: str, error: Kind, example: str
 
 
 def listed(values: Iterable[T], name: str, error: Kind, example: str) -> list[T]:
-    """Return the values as a list, or refuse what is none."""
+    """Return the values as a list."""
     try:
         return list(values)
     except TypeError:
@@ -97,7 +97,7 @@ def listed(values: Iterable[T], name: str, error: Kind, example: str) -> list[T]
 
 
 def checked_path(path: object) -> Path:
-    """Return the path of a file, or refuse what is no name."""
+    """Return the path as a `Path`."""
     if not isinstance(path, str | Path):
-        raise InputError(f"{path!r} is no name of a file; write one, such as 'policy.json'")
+        raise InputError(f"{path!r} is not a file name; write one such as 'policy.json'")
     return Path(path)

@@ -1,27 +1,17 @@
-"""Which mistakes can the library tell apart?
+"""Errors of the library, and helpers for their messages.
 
-Every exception raised on purpose descends from one root, so that a caller may catch as
-widely or as narrowly as it likes::
+Every exception raised on purpose descends from one class::
 
     MoldableError (ValueError)
-    |-- SpeedUpError        a curve that is not a curve: empty, NaN, repeated widths ...
-    |-- RegimeError         alpha, beta and n that give no load in (0, 1)
-    |-- SizeLawError        an unknown law of job sizes, or parameters it cannot have
-    |-- WorkloadError       classes that cannot be: negative rates, no class at all ...
-    |-- PolicyError         a policy whose decisions are not decisions
-    |-- SimulationError     a run that was asked for in an impossible way, or failed its own checks
-    |-- ChainError          an exact answer too large to have, or one that failed its own checks
-    |   `-- NearlyDecomposableError   a chain whose error cannot be bounded
-    |-- ControlError        a target that no policy of a family reaches, or that is no target
-    |-- InfeasibleError     more work than the servers can do, whatever the widths
-    |-- LimitError          a bound or fluid path asked where the theory does not reach
-    |-- ResultsError        a folder of results that is another run's, or cannot be written
-    `-- InputError          a file or a command-line value that cannot be read
+    |-- SpeedUpError, RegimeError, SizeLawError, WorkloadError, PolicyError, SimulationError
+    |-- ChainError
+    |   `-- NearlyDecomposableError
+    `-- ControlError, InfeasibleError, LimitError, ResultsError, InputError
 
-Messages name the value, the rule it breaks and a way to mend it. An error about one argument
-carries its name in `parameter`, so that the command line can name the option instead. Messages may
-quote names and values from files, so they are cut where they are long, and control characters,
-which a terminal would obey, are escaped.
+A message states the value, the rule it violates and a way to correct it. An
+error about one argument carries its name in `parameter`, which the command line replaces by the
+name of the option. Messages may quote text from files, so long ones are shortened and control
+characters, which a terminal would obey, are escaped.
 """
 
 from __future__ import annotations
@@ -31,7 +21,7 @@ from collections.abc import Iterable
 from typing import Final
 
 LONGEST: Final = 1000
-"""Characters of a message; of a longer one the beginning and the end are kept."""
+"""Maximum length of a message; the beginning and the end of a longer one are kept."""
 _BEGINNING, _END = 600, 390
 
 
@@ -45,12 +35,12 @@ def printable(text: str) -> str:
 
 
 def cut(text: str) -> str:
-    """Shorten a message: the value stands at its beginning, the way to mend it at its end."""
+    """Shorten a message in the middle: it begins with the value and ends with the correction."""
     return text if len(text) <= LONGEST else f"{text[:_BEGINNING]} [...] {text[-_END:]}"
 
 
 def shown(value: object, most: int = 80) -> str:
-    """Return the beginning of a value's `repr`, or its type: an integer may be too long."""
+    """Return the beginning of a value's `repr`, or its type if `repr` fails."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):
@@ -59,11 +49,11 @@ def shown(value: object, most: int = 80) -> str:
 
 
 class MoldableError(ValueError):
-    """The root of every error raised on purpose.
+    """Base class of all errors raised on purpose.
 
     Args:
-        message: the value, the rule it breaks and a way to mend it.
-        parameter: the argument that has the value. The error then reads `parameter=message`.
+        message: the value, the rule it violates and a way to correct it.
+        parameter: name of the argument; the error then reads `parameter=message`.
     """
 
     def __init__(self, message: str = "", parameter: str | None = None) -> None:
@@ -75,51 +65,51 @@ class MoldableError(ValueError):
 
 
 class SpeedUpError(MoldableError):
-    """A speed-up curve that cannot be one."""
+    """An invalid speed-up curve: empty, not finite, repeated widths."""
 
 
 class RegimeError(MoldableError):
-    """A traffic regime whose load leaves (0, 1)."""
+    """A regime whose load is outside (0, 1)."""
 
 
 class SizeLawError(MoldableError):
-    """A law of job sizes that is unknown or has impossible parameters."""
+    """An unknown distribution of job sizes, or invalid parameters of one."""
 
 
 class WorkloadError(MoldableError):
-    """A workload that cannot exist."""
+    """An invalid workload, class, arrival process or scenario."""
 
 
 class PolicyError(MoldableError):
-    """A policy whose decisions are not decisions."""
+    """An invalid policy, or a policy that returned an invalid decision."""
 
 
 class SimulationError(MoldableError):
-    """A run that was asked for in an impossible way, or that failed its own checks."""
+    """Invalid options of a simulation, or a run that failed its own checks."""
 
 
 class ChainError(MoldableError):
-    """An exact answer that is too large to be had, or that failed its own checks."""
+    """An exact solution that is too large to compute, or that failed its own checks."""
 
 
 class NearlyDecomposableError(ChainError):
-    """A chain that moves between parts of its states too rarely for an error bound."""
+    """A nearly decomposable chain, whose error cannot be bounded."""
 
 
 class ControlError(MoldableError):
-    """A target that was asked for in an impossible way, or that cannot be reached."""
+    """An invalid target, or one that no policy of the family reaches."""
 
 
 class InfeasibleError(MoldableError):
-    """A load that no choice of widths can carry."""
+    """A load too high for any choice of widths."""
 
 
 class LimitError(MoldableError):
-    """A limit or bound asked for outside the reach of its theory."""
+    """A limit or bound outside the assumptions of its theorem."""
 
 
 class ResultsError(MoldableError):
-    """A folder of results that belongs to another run, is damaged or cannot be written."""
+    """A results folder that belongs to another run, is damaged or cannot be written."""
 
 
 class InputError(MoldableError):
@@ -127,7 +117,7 @@ class InputError(MoldableError):
 
 
 def shortened(items: Iterable[object], most: int = 12) -> str:
-    """Join a list, cut in the middle when it is long."""
+    """Join items with commas; a long list is abbreviated."""
     words = [str(item) for item in items]
     if len(words) > most:
         words = [*words[: most - 2], "...", words[-1]]
@@ -135,7 +125,7 @@ def shortened(items: Iterable[object], most: int = 12) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which known words there are, the likely one first: the end of many messages."""
+    """Return a hint for the end of a message: the most similar known word, then all of them."""
     names = sorted(known)
     close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.5)
     guess = f"did you mean {close[0]!r}? " if close else ""

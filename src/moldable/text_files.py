@@ -1,4 +1,4 @@
-"""Bounded reading, atomic writing and locking: every file of the package goes through here."""
+"""Bounded reading, atomic writing and locking: all file access of the package."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self, final
@@ -14,30 +15,17 @@ from moldable.errors import InputError, ResultsError
 
 MOST_BYTES: Final = 16 * 2**20
 OTHER_NAME: Final = "choose another name"
-UNFINISHED: Final = ".unfinished"
-"""Ending of files that are being written; a killed process leaves one behind."""
 LOCK: Final = ".moldable-lock"
 _NUMBER: Final = re.compile(r"[-+.,;eE\d\s]{1,24}|[-+]?(nan|inf)", re.ASCII)
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """Read a text file of at most `most` bytes; line endings become newlines."""
-    try:
-        text = read_bytes(path, most).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: byte {error.start} is not UTF-8 text; save the file as plain text"
-        ) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Read a regular file of at most `most` bytes; devices and pipes may never end."""
+    """Read a regular UTF-8 file of at most `most` bytes; line endings become newlines."""
     try:
         # O_NONBLOCK: opening a FIFO would otherwise wait for a writer.
         with open(path, "rb", opener=lambda p, f: os.open(p, f | os.O_NONBLOCK)) as file:
             regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            content = file.read(most + 1) if regular else b""
+            content = file.read(most + 1) if regular else b""  # devices and pipes may never end
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise InputError(
             f"{path} cannot be read: {_reason(error)}; check the name and folder"
@@ -49,18 +37,27 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
             f"{path} is larger than {most / 2**20:g} MiB, the most that is read of such a file; "
             f"keep only what matters"
         )
-    return content
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: byte {error.start} is not UTF-8 text; save the file as plain text"
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_lines(path: Path, most: int = MOST_BYTES) -> Iterator[tuple[int, str]]:
+    """Yield the number and text of the lines of a data file; `#` starts a comment."""
+    for line, content in enumerate(read_text(path, most).split("\n"), start=1):
+        if text := content.partition("#")[0].strip():
+            yield line, text
 
 
 def read_column(path: Path, header: str) -> list[tuple[int, float]]:
-    """Read numbers, one on each line, with their line numbers; `#` starts a comment.
-
-    The header is optional. Every complaint has the file and the line.
-    """
+    """Read one number per line, under an optional header, and return (line, number) pairs."""
     found: list[tuple[int, float]] = []
-    for line, content in enumerate(read_text(path).split("\n"), start=1):
-        cell = content.partition("#")[0].strip()
-        if not cell or (not found and cell.strip('"').lower() == header):
+    for line, cell in read_lines(path):
+        if not found and cell.strip('"').lower() == header:
             continue
         if "," in cell or ";" in cell:
             raise InputError(
@@ -79,25 +76,25 @@ def read_column(path: Path, header: str) -> list[tuple[int, float]]:
 
 
 def quoted(cell: str) -> str:
-    """Return a cell of a data file for a message if it looks like a number, otherwise nothing.
+    """Return a cell of a data file for an error message if it looks like a number, otherwise "".
 
-    A workload file may name any file as its data, also a private one of whoever reads it. So
-    messages about data files give the line and what is expected there; they never repeat text.
+    A workload file may name any file as its data, including a private file of the user who reads
+    it. Messages about data files therefore never repeat their text.
     """
     return f" {cell!r}" if _NUMBER.fullmatch(cell) else ""
 
 
 def write_whole(path: Path, content: bytes, what: str) -> None:
-    """Write a file atomically; an error names it as `what`.
+    """Write a file atomically; error messages call it `what`.
 
-    A link stays one: what it leads to is replaced. Devices, pipes and folders are refused.
+    A symbolic link is followed. Devices, pipes and folders are refused.
     """
     try:
         target = path.resolve()
         refused = target.exists() and not target.is_file()
         if not refused:
-            replace_file(target, content)
-    # Python reports links that lead in a circle as RuntimeError, a NUL in the name as ValueError.
+            _replace(target, content)
+    # Python reports a loop of links as RuntimeError, a NUL in the name as ValueError.
     except (OSError, RuntimeError, ValueError) as error:
         raise InputError(
             f"{what} {path} cannot be written: {_reason(error)}; {OTHER_NAME}"
@@ -106,27 +103,33 @@ def write_whole(path: Path, content: bytes, what: str) -> None:
         raise InputError(f"{what} {path} cannot be written: not a regular file; {OTHER_NAME}")
 
 
-def replace_file(target: Path, content: bytes) -> None:
-    """Write a file that holds its old or its new content at any time, even after a power failure.
+def _replace(target: Path, content: bytes) -> None:
+    """Write and sync a temporary file, rename it to `target`, and sync the folder.
 
-    It is written under another name, synced, renamed, and the renaming synced.
+    The target holds its old or its new content at any time, even after a power failure.
     """
-    # The name is cut: the longest names that a system takes leave no room for a longer one.
-    unfinished = target.with_name(f".{target.name[:40]}.{os.urandom(4).hex()}{UNFINISHED}")
+    # The name is shortened so that the longest names a file system allows still fit.
+    unfinished = target.with_name(f".{target.name[:40]}.{os.urandom(4).hex()}.unfinished")
     try:
-        write_synced(unfinished, content)
+        with unfinished.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         unfinished.replace(target)
-        _sync_folder(target.parent)
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+    folder = os.open(target.parent, os.O_RDONLY)
+    with suppress(OSError):  # some network file systems cannot sync folders
+        os.fsync(folder)
+    os.close(folder)
 
 
 @final
 class FolderLock:
     """A lock that makes this process the only writer of a folder.
 
-    It lasts until it is closed or the process ends, however it ends.
+    It is released by `close`, or when the process ends for whatever reason.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -137,16 +140,13 @@ class FolderLock:
                 self._release()
                 self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except OSError as error:
             self._release()
             raise ResultsError(
                 f"{folder} is being written by another run; wait until it has ended, or choose "
                 f"another --out"
-            ) from None
-        except OSError as error:
-            self._release()
-            raise ResultsError(
-                f"{folder} cannot be written to: {_reason(error)}; choose another --out"
+                if isinstance(error, BlockingIOError)
+                else f"{folder} cannot be written to: {_reason(error)}; choose another --out"
             ) from None
 
     def close(self) -> None:
@@ -166,7 +166,7 @@ class FolderLock:
         self.close()
 
     def _is_current(self) -> bool:
-        """Tell whether the locked file is the one in the folder: its last owner removes it."""
+        """Return whether the locked file is still the one in the folder: owners remove theirs."""
         try:
             return self._descriptor is not None and os.path.samestat(
                 os.fstat(self._descriptor), self._path.stat()
@@ -178,24 +178,6 @@ class FolderLock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-
-def write_synced(path: Path, content: bytes) -> None:
-    """Write a file and wait until it is on the disk."""
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass  # some network file systems cannot sync folders; the file itself is synced
-    finally:
-        os.close(descriptor)
 
 
 def _reason(error: Exception) -> str:

@@ -1,7 +1,7 @@
-"""Run compiled code on threads so that Ctrl-C is handled at once.
+"""Run compiled code on threads so that Ctrl-C takes effect at once.
 
-Python handles an interrupt only in the main thread, and only once a compiled function has returned.
-So long functions are run on other threads while the main thread waits for their results.
+Python handles an interrupt only in the main thread, and only after a compiled function has
+returned. Long functions therefore run on other threads while the main thread waits for results.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from typing import Final, NoReturn, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
 
 MOMENT: Final = 0.2
-"""Seconds between two calls of `tell`, and between two looks for an interrupt further out."""
+"""Seconds between two calls of `tell`, and between two checks for an interrupt of an outer call."""
 _LOCAL = threading.local()
 
 
@@ -30,19 +30,19 @@ def on_threads(
 ) -> Iterator[R]:
     """Run every task on a thread and yield the results in the order of the tasks.
 
-    When the caller stops early, after Ctrl-C for example, no further task is begun and the tasks
-    under way are not waited for. They run on daemon threads, so they do not keep the process alive;
-    nested calls of this function inside them stop, too.
+    When the caller stops early, for example after Ctrl-C, no further task is started and running
+    tasks are not waited for. They run on daemon threads, so they do not keep the process alive;
+    nested calls of this function inside them stop as well.
 
     Args:
         run: called with each task.
-        tasks: what to run.
-        workers: threads at once.
+        tasks: arguments of `run`.
+        workers: number of threads.
         tell: called every moment while waiting, and after each task.
     """
     stopped, outer = threading.Event(), getattr(_LOCAL, "stopped", None)
     waiting: SimpleQueue[int] = SimpleQueue()
-    ended: SimpleQueue[Callable[[], tuple[int, R]]] = SimpleQueue()
+    ended: SimpleQueue[tuple[int, Future[R]]] = SimpleQueue()
     for number in range(len(tasks)):
         waiting.put(number)
     try:
@@ -55,7 +55,8 @@ def on_threads(
                 if outer is not None and outer.is_set():
                     raise KeyboardInterrupt
                 with contextlib.suppress(Empty):
-                    results.update([ended.get(timeout=MOMENT)()])
+                    done, result = ended.get(timeout=MOMENT)
+                    results[done] = result.result()
                 if tell is not None:
                     tell()
             yield results.pop(number)
@@ -67,29 +68,23 @@ def _work(
     run: Callable[[T], R],
     tasks: Sequence[T],
     waiting: SimpleQueue[int],
-    ended: SimpleQueue[Callable[[], tuple[int, R]]],
+    ended: SimpleQueue[tuple[int, Future[R]]],
     stopped: threading.Event,
 ) -> None:
-    """Run tasks until none is waiting; what is put into `ended` returns the result or raises."""
+    """Run waiting tasks until there are none left or `stopped` is set."""
     _LOCAL.stopped = stopped
-    while not stopped.is_set() and not waiting.empty():
-        with contextlib.suppress(Empty):  # another thread may have taken the last one
+    with contextlib.suppress(Empty):
+        while not stopped.is_set():
             number = waiting.get_nowait()
+            result: Future[R] = Future()
             try:
-                ended.put(partial(_returned, number, run(tasks[number])))
+                result.set_result(run(tasks[number]))
             except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-                ended.put(partial(_raised, error))
-
-
-def _returned(number: int, result: R) -> tuple[int, R]:
-    return number, result
-
-
-def _raised(error: BaseException) -> NoReturn:
-    raise error
+                result.set_exception(error)
+            ended.put((number, result))
 
 
 def interruptible(run: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
-    """Call a function that may spend long in compiled code, and return its result."""
+    """Call a function that may spend a long time in compiled code, and return its result."""
     (result,) = on_threads(lambda _: run(*args, **options), [None], 1)
     return result

@@ -36,7 +36,7 @@ def test_times_and_speedups_are_read(tmp_path):
         ("width,time\n1,ten\n", "line 2: time is not a number"),
         ("width,time\n1,nan\n", "line 2: time nan must be finite"),
         ("width,speedup\n1,1\n2,-1\n", "line 3: speedup -1 must be finite and above 0"),
-        ("width,speedup\n1,1\n2,2\n2,2.1\n", "line 4: width 2 stands already in line 3"),
+        ("width,speedup\n1,1\n2,2\n2,2.1\n", "line 4: width 2 is already in line 3"),
         ("width,speedup\n1,2\n", r"s\(1\)=2"),
         ("width,speedup\n", "empty"),
         ('width,time\n1,"10\n', "line 2|line 3"),

@@ -92,8 +92,8 @@ def test_tables_written_by_hand_are_read(read):
     [
         ('{"policy":\n  "greedy"', "policy.json, line 2: not valid JSON: expecting ',' delimiter"),
         ("", "policy.json, line 1: not valid JSON"),
-        ("[" * 100_000, "nested so deeply"),
-        ('{"policy": "fixed", "width": ' + "9" * 5000 + "}", "numbers so long"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"policy": "fixed", "width": ' + "9" * 5000 + "}", "too long numbers"),
         ("[]", 'no "policy" is named; write'),
         ('{"width": 3}', 'no "policy" is named'),
         ('{"policy": {"width": 3}}', "unknown policy None"),
@@ -152,7 +152,7 @@ class OwnPolicy(Policy):
 
 
 def test_a_policy_that_is_code_cannot_be_written():
-    with pytest.raises(PolicyError, match=r"OwnPolicy is code .*: greedy-p, greedy"):
+    with pytest.raises(PolicyError, match=r"OwnPolicy is code and cannot .*: greedy-p, greedy"):
         to_json(OwnPolicy())
 
 
@@ -171,7 +171,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
 
 @pytest.mark.parametrize("path", [None, 5])
 def test_what_names_no_file_is_refused(path):
-    with pytest.raises(InputError, match="is no name of a file; write one"):
+    with pytest.raises(InputError, match="is not a file name; write one"):
         write_policy_file(Greedy(), path)
 
 

@@ -168,7 +168,7 @@ def one_class(
     speedup: str | None, load: float | None, regime: str | None, servers: int | None
 ) -> OneClass:
     """Read the options of a system with one class of jobs."""
-    from moldable.files.spelling import parse_regime, parse_speedup
+    from moldable.files.notation import parse_regime, parse_speedup
 
     if speedup is None:
         raise InputError("no curve: give --speedup, such as --speedup 1,1.8,2.5,3,3.4")
@@ -195,7 +195,7 @@ def read_scenario_options(
     arrivals: str | None = None,
 ) -> Scenario:
     """Build the scenario that the options describe, with one class or several."""
-    from moldable.files.arrivals import parse_arrivals
+    from moldable.files.notation import parse_arrivals
     from moldable.files.scenario_file import read_scenario
     from moldable.model.scenario import Scenario
 

@@ -1,1 +1,1 @@
-"""How people write things down: workload files, curves, policies, spellings."""
+"""Scenario, curve and policy files, and one-line notations."""

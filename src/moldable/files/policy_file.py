@@ -1,8 +1,8 @@
 """Policies as JSON files.
 
-`policies.registry` says how each kind is written, such as `{"policy": "fixed", "width": 3}`. What
-holds such a thing under "policy", as an answer of `moldable tune --json` does, will do. Every
-complaint about what is written names the file; whether it suits a scenario is seen when it is used.
+`policies.registry` defines the keys of each kind, for example `{"policy": "fixed", "width": 3}`.
+Such an object may also be the value of "policy", as in the output of `moldable tune --json`. Errors
+name the file. Whether a policy suits a scenario is checked when it is used.
 """
 
 from __future__ import annotations
@@ -33,32 +33,31 @@ def read_policy_file(path: Path | str) -> Policy:
 
 
 def write_policy_file(policy: Policy, path: Path | str) -> None:
-    """Write a policy to a JSON file, whole or not at all; a file that is there is replaced."""
+    """Write a policy to a JSON file atomically; an existing file is replaced."""
     write_whole(checked_path(path), f"{to_json(policy)}\n".encode(), "policy file")
 
 
 def to_json(policy: Policy) -> str:
-    """Write a policy so that reading it back gives the same decisions."""
+    """Return the JSON text of a policy; reading it back gives the same decisions."""
     return json.dumps(policy_data(policy))
 
 
 def policy_data(policy: Policy) -> dict[str, Any]:
-    """Return the keys of the file that would hold the policy."""
+    """Return the keys and values of a policy's JSON form."""
     if not isinstance(policy, Policy):
         raise PolicyError(f"{policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)")
     data = data_from_policy(policy)
     if data is None:
         stored = ", ".join(name for name, kind in KINDS.items() if kind.json)
         raise PolicyError(
-            f"policy {policy.name} is code rather than data, so it has no JSON; "
-            f"these kinds have: {stored}"
+            f"policy {policy.name} is code and cannot be written as JSON; these kinds can: {stored}"
         )
     return data
 
 
 def _policy(data: object) -> Policy:
     if not isinstance(data, dict) or "policy" not in data:
-        raise InputError('no "policy" is named; write {"policy": "greedy"}, say')
+        raise InputError('no "policy" is named; write for example {"policy": "greedy"}')
     return policy_from_data(data["policy"] if isinstance(data["policy"], dict) else data)
 
 
@@ -68,7 +67,7 @@ def _parsed(text: str) -> object:
     except (json.JSONDecodeError, MoldableError):
         raise
     except (RecursionError, ValueError):  # thousands of brackets, or of digits
-        raise InputError("no policy is nested so deeply or has numbers so long") from None
+        raise InputError("the JSON is nested too deeply or has too long numbers") from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

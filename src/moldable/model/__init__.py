@@ -1,1 +1,1 @@
-"""What is given: speed-up curves, size laws, arrivals, classes and workloads."""
+"""Speed-up curves, size distributions, arrival processes, workloads and scenarios."""

@@ -1,8 +1,8 @@
-"""When do jobs arrive?
+"""Arrival processes.
 
-The paper's arrivals are Poisson. No real trace is: the coefficient of variation of the time between
-arrivals is 2 to 9 there. A process here has a shape; its rate comes from the workload, except for a
-list of arrival times, which has its own.
+The paper assumes Poisson arrivals; in real traces the coefficient of variation of the time between
+arrivals is 2 to 9. The rate of a process comes from the workload, except for a list of arrival
+times, which has its own.
 """
 
 from __future__ import annotations
@@ -14,46 +14,43 @@ from typing import Final, Protocol, final
 
 import numpy as np
 
-from moldable.arrays import Floats, Ints
-from moldable.checks import LARGEST, SMALLEST, check_type, number
+from moldable.arrays import Floats, Ints, as_array
+from moldable.checks import LARGEST, SMALLEST, check_type, listed, number
 from moldable.errors import WorkloadError, shortened
 from moldable.model.sizes import SizeLaw
 
 LONGEST: Final = 1e9
-"""Longest time to the first arrival, in mean gaps. Equilibrium residual gaps have no mean where
-gaps have no variance; on a clock that starts with such a gap, later arrivals would coincide."""
+"""Longest time to the first arrival, in mean gaps. Residual gaps have an infinite mean where gaps
+have an infinite variance; after a longer first gap, rounding would make later arrivals coincide."""
 
 
 class ArrivalStream(Protocol):
-    """Arrival times, handed out in blocks."""
+    """A realisation of an arrival process, read in blocks."""
 
     def take(self, count: int) -> Floats:
-        """Return the next arrival times, ascending; fewer when a list has run out."""
+        """Return the next arrival times, ascending; fewer at the end of a list."""
 
 
 class Arrivals(ABC):
-    """A process of arrivals."""
+    """An arrival process."""
 
     @abstractmethod
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
-        """Begin a realisation with this mean rate, in equilibrium at time 0.
-
-        Times are handed out multiplied by `scale`, that is, in units of 1/scale.
-        """
+        """Start a stationary realisation with this mean rate; times are multiplied by `scale`."""
 
     @property
     def labels(self) -> Ints | None:
-        """The class of each arrival, where the process knows it."""
+        """The class of each arrival, if the process determines it."""
         return None
 
 
 @final
 @dataclass(frozen=True)
 class Poisson(Arrivals):
-    """Independent exponential times between arrivals."""
+    """Poisson arrivals."""
 
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
-        """Begin a realisation."""
+        """Start a realisation."""
         return _Gaps(rng.standard_exponential, scale / rate)
 
     def __str__(self) -> str:
@@ -63,10 +60,10 @@ class Poisson(Arrivals):
 @final
 @dataclass(frozen=True)
 class Renewal(Arrivals):
-    """Independent times between arrivals with any law.
+    """Independent times between arrivals with any distribution.
 
     Args:
-        gap: the law of the time between arrivals; its unit mean is scaled to the rate.
+        gap: distribution of the time between arrivals; its mean 1 is scaled to the rate.
     """
 
     gap: SizeLaw
@@ -75,11 +72,11 @@ class Renewal(Arrivals):
         check_type(self.gap, SizeLaw, "gap", WorkloadError, "a law such as Pareto(1.5)")
 
     def first_gap(self, rng: np.random.Generator) -> float:
-        """Draw the time to the first arrival, in mean gaps, from the equilibrium residual law."""
+        """Draw the time to the first arrival in equilibrium, in mean gaps."""
         return min(float(self.gap.sample_residual(rng, 1)[0]), LONGEST)
 
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
-        """Begin a realisation in equilibrium."""
+        """Start a stationary realisation."""
         first = self.first_gap(rng)
         return _Gaps(lambda count: self.gap.sample(rng, count), scale / rate, first)
 
@@ -90,11 +87,11 @@ class Renewal(Arrivals):
 @final
 @dataclass(frozen=True)
 class MarkovModulated(Arrivals):
-    """Poisson arrivals whose rate jumps between levels.
+    """Markov-modulated Poisson arrivals: the rate jumps between levels.
 
     Args:
         levels: relative rates of the levels, scaled so that their long-run mean is the rate.
-        switching: rate of jumps from each level (row) to each other (column), per unit of time.
+        switching: rate of jumps from each level (row) to each other level (column).
     """
 
     levels: tuple[float, ...]
@@ -102,7 +99,8 @@ class MarkovModulated(Arrivals):
 
     def __post_init__(self) -> None:
         levels = _numbers(self.levels, "levels")
-        switching = tuple(_numbers(row, "switching rates") for row in _rows(self.switching))
+        rows = listed(self.switching, "switching", WorkloadError, "[[0, 0.1], [0.2, 0]]")
+        switching = tuple(_numbers(row, "switching rates") for row in rows)
         shape = {len(row) for row in switching} | {len(switching)}
         if len(levels) < 2 or shape != {len(levels)}:  # noqa: PLR2004 - one level is Poisson
             raise WorkloadError(
@@ -119,24 +117,21 @@ class MarkovModulated(Arrivals):
         self._refuse_reducible()
 
     def _refuse_reducible(self) -> None:
-        """Refuse levels that are never entered again: long-run shares need one recurrent class."""
+        """Raise unless every level can be reached from every other."""
         reached = (self.leaving() > 0.0) | np.eye(len(self.levels), dtype=np.bool_)
         for _ in range(len(self.levels).bit_length()):
             reached = reached @ reached
-        if reached.all():
-            return
-        silent = ~(reached @ (np.array(self.levels) > 0.0))
-        origin, goal = np.argwhere(~reached & (silent[:, None] | ~silent.any()))[0].tolist()
-        raise WorkloadError(
-            f"level {goal} (counted from 0) cannot be reached from level {origin}, so the process "
-            f"{'falls silent for ever' if silent.any() else 'never returns'}; give switching rates "
-            f"above 0 that lead from every level to every other, or leave levels out"
-        )
+        for origin, goal in np.argwhere(~reached):
+            raise WorkloadError(
+                f"level {goal} (counted from 0) cannot be reached from level {origin}; give "
+                f"switching rates above 0 that lead from every level to every other, or leave "
+                f"levels out"
+            )
 
     def shares(self) -> Floats:
         """Return the long-run share of time spent in each level."""
-        # Elimination after Grassmann, Taksar and Heyman: nothing is subtracted, so that even the
-        # rarest level has a share above 0.
+        # Algorithm of Grassmann, Taksar and Heyman: without subtractions, so that even the rarest
+        # level has an accurate share.
         rates = self.leaving()
         for last in range(len(rates) - 1, 0, -1):
             rates[:last, last] /= rates[last, :last].sum()
@@ -148,14 +143,14 @@ class MarkovModulated(Arrivals):
         return np.asarray(shares / shares.sum())
 
     def changes(self, rate: float) -> float:
-        """Return the expected changes of level until the next arrival, from the worst level."""
+        """Return the expected number of jumps before the next arrival, from the worst level."""
         leaving = self.leaving()
         total = leaving.sum(axis=1)
         jumps = leaving / (total + self.rates(rate))[:, None]
         return float(np.linalg.solve(np.eye(total.size) - jumps, jumps.sum(axis=1)).max())
 
     def rates(self, rate: float) -> Floats:
-        """Return the rate of arrivals in each level that makes their long-run mean `rate`."""
+        """Return the arrival rate in each level, for the long-run mean `rate`."""
         levels = np.array(self.levels)
         return np.asarray(levels * rate / float(self.shares() @ levels))
 
@@ -166,12 +161,12 @@ class MarkovModulated(Arrivals):
         return off
 
     def first_level(self, rng: np.random.Generator) -> int:
-        """Draw the level at time 0 from the long-run shares."""
+        """Draw the level at time 0 from the stationary distribution."""
         shares = self.shares()
         return int(rng.choice(shares.size, p=shares / shares.sum()))
 
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
-        """Begin a realisation with the level drawn from its long-run shares."""
+        """Start a stationary realisation."""
         levels, leaving = self.rates(rate) / scale, self.leaving() / scale
         return _Modulated(levels, leaving, rng, self.first_level(rng))
 
@@ -187,10 +182,10 @@ class ArrivalTimes(Arrivals):
     """A given list of arrival times, the same in every replication.
 
     Args:
-        times: ascending; the first arrival begins the run, whatever its time.
-        classes: the class of each arrival as its position in the workload; by default drawn from
-            the classes' rates.
-        source: the file they came from.
+        times: ascending arrival times; the run starts at the first one.
+        classes: position of the class of each arrival in the workload; by default classes are drawn
+            in proportion to their rates.
+        source: the name of their file.
     """
 
     times: Sequence[float] | Floats
@@ -198,53 +193,41 @@ class ArrivalTimes(Arrivals):
     source: str = ""
 
     def __post_init__(self) -> None:
-        try:
-            times = np.array(self.times, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise WorkloadError("arrival times must be a list of numbers") from None
+        times = as_array(self.times, WorkloadError("arrival times must be a list of numbers"))
         if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
             raise WorkloadError("arrival times must be a list of at least one finite number")
         if np.any(np.diff(times) < 0.0):
             raise WorkloadError("arrival times must be ascending; sort them")
         object.__setattr__(self, "times", times)
         if self.classes is not None:
-            try:
-                classes = np.array(self.classes, dtype=np.int64)
-            except (TypeError, ValueError, OverflowError):
-                raise WorkloadError("classes must be a list of whole numbers from 0") from None
+            error = WorkloadError("classes must be a list of whole numbers from 0")
+            classes = as_array(self.classes, error, np.int64)
             if classes.shape != times.shape or classes.min() < 0:
                 raise WorkloadError("give one class, from 0 on, for each arrival time")
             object.__setattr__(self, "classes", classes)
 
     def stream(
         self,
-        rate: float,  # noqa: ARG002 - a list has its own
-        rng: np.random.Generator,  # noqa: ARG002 - and nothing random
+        rate: float,  # noqa: ARG002 - a list has its own rate
+        rng: np.random.Generator,  # noqa: ARG002 - and is not random
         scale: float = 1.0,
     ) -> ArrivalStream:
-        """Begin at the first time."""
+        """Start at the first arrival."""
         times = np.asarray(self.times)
         return _Listed((times - times[0]) * scale)
 
     @property
     def labels(self) -> Ints | None:
-        """The given classes."""
+        """The given classes, if any."""
         return None if self.classes is None else np.asarray(self.classes)
 
     def __str__(self) -> str:
         return self.source or f"{len(self.times)} arrival times"
 
 
-def _rows(matrix: object) -> list[object]:
-    if isinstance(matrix, str) or not isinstance(matrix, Iterable):
-        raise WorkloadError(f"switching must be a list of rows of numbers, got {matrix!r:.80}")
-    return list(matrix)
-
-
-def _numbers(values: object, what: str) -> tuple[float, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise WorkloadError(f"{what} must be a list of numbers, got {values!r:.80}")
-    found = tuple(number(value, what, WorkloadError) for value in values)
+def _numbers(values: Iterable[float], what: str) -> tuple[float, ...]:
+    given = listed(values, what, WorkloadError, "a list of numbers")
+    found = tuple(number(value, what, WorkloadError) for value in given)
     for value in found:
         if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
             raise WorkloadError(
@@ -255,7 +238,7 @@ def _numbers(values: object, what: str) -> tuple[float, ...]:
 
 @dataclass
 class _Gaps:
-    """Independent times between arrivals of unit mean, stretched to `mean`."""
+    """Independent times between arrivals, scaled from mean 1 to `mean`."""
 
     draw: Callable[[int], Floats]
     mean: float
@@ -266,10 +249,7 @@ class _Gaps:
         times = self.draw(count)
         if self.first is not None:
             times[0], self.first = self.first, None
-        if self.mean != 1.0:
-            times *= self.mean
-        np.cumsum(times, out=times)
-        times += self.now
+        times = np.cumsum(times * self.mean) + self.now
         self.now = float(times[-1])
         return times
 
@@ -287,7 +267,7 @@ class _Listed:
 
 @dataclass
 class _Modulated:
-    """Unit-rate arrivals in operational time, mapped back through the integral of the rate."""
+    """Unit-rate Poisson arrivals, mapped to real time by the inverse of the integrated rate."""
 
     levels: Floats
     switching: Floats

@@ -1,8 +1,8 @@
-"""How far is a curve from what the paper assumes of it?
+"""Checks of the paper's assumptions on speed-up curves.
 
-The paper wants speed-ups that increase strictly (P1) and are concave (P2). The inequality it
-prints for P2, a non-increasing efficiency s_i/i, is weaker than concavity and does not carry its
-Theorem 1(iii); both are judged here. Nothing is refused: a curve is only described.
+The paper assumes that speed-ups increase strictly (P1) and are concave (P2). The inequality that it
+prints for P2, a non-increasing efficiency s_i/i, is weaker than concavity and not sufficient for
+its Theorem 1(iii); both are checked. Violations are reported, not refused.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from moldable.arrays import Floats, Ints
 from moldable.model.hull import concave_hull, hull_height
 
 ROUNDING = 1e-12
-"""Relative error below which two numbers count as equal."""
+"""Relative error below which two numbers are considered equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One place where a curve breaks one assumption.
+    """A width at which a curve violates an assumption.
 
     Attributes:
-        assumption: "increasing", "efficiency_non_increasing", "concave" or "linear".
-        width: the offending width.
-        amount: by how much, relative to the value that would just comply.
-        message: the same in words.
+        assumption: "increasing", "efficiency_non_increasing" or "concave".
+        width: the width.
+        amount: the violation, relative to the value that would just comply.
+        message: a description.
     """
 
     assumption: str
@@ -55,9 +55,9 @@ def not_increasing(widths: Ints, speedups: Floats, tolerance: float) -> list[Vio
 
 
 def efficiency_gains(widths: Ints, speedups: Floats, tolerance: float) -> list[Violation]:
-    """List the widths that use a server better than some narrower width does."""
+    """List the widths that are more efficient than some narrower width."""
     efficiency = speedups / widths
-    # s_1/1 = 1 bounds every curve of the paper, also where width 1 is not allowed.
+    # In the paper s_1 = 1; this bound also applies where width 1 is not allowed.
     least_before = np.minimum.accumulate(np.concatenate(([1.0], efficiency[:-1])))
     gain = efficiency / least_before - 1.0
     return [
@@ -88,18 +88,4 @@ def chord_dips(widths: Ints, speedups: Floats, tolerance: float) -> list[Violati
             f"s({widths[k]})={speedups[k]:.6g}, chord {chord[k]:.6g}",
         )
         for k in np.flatnonzero(dip > tolerance)
-    ]
-
-
-def off_the_diagonal(widths: Ints, speedups: Floats, tolerance: float) -> list[Violation]:
-    """List the widths whose speed-up is not the width itself."""
-    gap = np.abs(speedups / widths - 1.0)
-    return [
-        Violation(
-            "linear",
-            int(widths[k]),
-            float(gap[k]),
-            f"s({widths[k]})={speedups[k]:.6g} is not {widths[k]}",
-        )
-        for k in np.flatnonzero(gap > tolerance)
     ]

@@ -1,9 +1,9 @@
-"""Which points of a curve lie on its upper concave hull?
+"""Upper concave hulls of curves.
 
-Each curve is a *group* of points sorted by abscissa; all groups are treated together, because a
-workload may bring a thousand curves and a curve a million widths. A point below the chord of its
-two present neighbours is on no upper hull, so whole arrays of points can be dropped at once; when
-such passes stop paying, the classical sequential scan finishes the curves that still change.
+Each curve is a group of points sorted by abscissa. All groups are processed together, because a
+workload may have a thousand curves and a curve a million widths. A point below the chord of its two
+neighbours is not on the hull, so vectorised passes drop many points at once; when a pass drops only
+a few, a sequential scan finishes the curves that still change.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints, Mask
 
-# A pass over the arrays must drop at least this share of the points to be worth another one.
+# Smallest share of the points that a pass must drop for another pass to be worthwhile.
 WORTHWHILE = 0.05
 
 
@@ -22,7 +22,7 @@ def concave_hull(x: Floats, y: Floats, group: Ints) -> Ints:
     Args:
         x: abscissae, strictly ascending within each group.
         y: ordinates.
-        group: the group of each point; equal numbers stand together.
+        group: group of each point; the points of a group are contiguous.
     """
     alive = np.arange(x.size, dtype=np.int64)
     while True:
@@ -40,7 +40,7 @@ def concave_hull(x: Floats, y: Floats, group: Ints) -> Ints:
 
 
 def hull_height(x: Floats, y: Floats, vertices: Ints) -> Floats:
-    """Return the hull's ordinate above every abscissa; each group's ends must be vertices."""
+    """Return the height of the hull at every abscissa; the ends of groups must be vertices."""
     height = y.copy()
     is_vertex = np.zeros(x.size, dtype=np.bool_)
     is_vertex[vertices] = True
@@ -61,10 +61,10 @@ def _below_neighbours(x: Floats, y: Floats, group: Ints) -> Mask:
 def _scan(x: Floats, y: Floats, group: Ints) -> list[int]:
     xs, ys, groups = x.tolist(), y.tolist(), group.tolist()
     kept: list[int] = []
-    first, present = 0, None  # where the present group begins in `kept`
+    first, current = 0, None  # index in `kept` where the current group begins
     for c in range(len(xs)):
-        if groups[c] != present:
-            first, present = len(kept), groups[c]
+        if groups[c] != current:
+            first, current = len(kept), groups[c]
         while len(kept) > first + 1:
             a, b = kept[-2], kept[-1]
             if (xs[b] - xs[a]) * (ys[c] - ys[a]) < (xs[c] - xs[a]) * (ys[b] - ys[a]):

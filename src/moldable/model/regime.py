@@ -1,8 +1,4 @@
-"""How does the load approach 1 as the cluster grows?
-
-The paper lets the load depend on the number of servers, load = 1 - beta * n**-alpha, and names
-the regimes by alpha.
-"""
+"""Traffic regimes of the paper: load = 1 - beta * n**-alpha on n servers, named by alpha."""
 
 from __future__ import annotations
 
@@ -22,8 +18,8 @@ class Regime:
     """The family of loads 1 - beta * n**-alpha.
 
     Args:
-        alpha: how fast the load approaches 1; at least 0.
-        beta: the distance from 1 at n = 1; above 0.
+        alpha: exponent with which the load approaches 1; at least 0.
+        beta: distance of the load from 1 at n = 1; above 0.
     """
 
     alpha: float
@@ -43,7 +39,7 @@ class Regime:
 
     @property
     def name(self) -> str:
-        """The paper's name for this alpha."""
+        """The paper's name of the regime."""
         if self.alpha == 0.0:
             return "mean-field"
         if self.alpha < HALFIN_WHITT:

@@ -1,4 +1,4 @@
-"""The scenario: which jobs arrive at which cluster, and how."""
+"""Scenarios: a workload, a number of servers and an arrival process."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from moldable.errors import WorkloadError
 from moldable.model.arrivals import Arrivals, Poisson
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.speedup import SpeedUp
-from moldable.model.workload import JobClass, Workload, checked_workload
+from moldable.model.workload import JobClass, Workload
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A workload on a number of servers, with its arrivals.
+    """A workload on a number of servers, with its arrival process.
 
     Args:
-        workload: the classes of jobs.
-        servers: the size of the cluster.
-        arrivals: the process of arrivals; the rates are those of the classes.
+        workload: classes of jobs.
+        servers: number of servers.
+        arrivals: arrival process; its rates are those of the classes.
     """
 
     workload: Workload
@@ -30,7 +30,8 @@ class Scenario:
     arrivals: Arrivals = field(default_factory=Poisson)
 
     def __post_init__(self) -> None:
-        checked_workload(self.workload)
+        example = "Workload([JobClass(...)])"
+        check_type(self.workload, Workload, "workload", WorkloadError, example)
         object.__setattr__(self, "servers", whole(self.servers, "servers", WorkloadError))
         check_type(self.arrivals, Arrivals, "arrivals", WorkloadError, "a process: Poisson()")
         for job_class in self.workload.classes:
@@ -38,8 +39,7 @@ class Scenario:
             if narrowest > self.servers:
                 raise WorkloadError(
                     f"class {job_class.name!r}: its narrowest width is {narrowest}, but there are "
-                    f"{self.servers} servers; it could never run: add servers or leave the class "
-                    f"out"
+                    f"{self.servers} servers; add servers or leave the class out"
                 )
 
     @classmethod
@@ -73,12 +73,12 @@ class Scenario:
 
 
 def checked_scenario(scenario: Scenario) -> Scenario:
-    """Return a scenario, or refuse anything else."""
+    """Return the scenario if it is one."""
     example = "Scenario(workload, servers) or Scenario.single(curve, load, servers)"
     check_type(scenario, Scenario, "scenario", WorkloadError, example)
     return scenario
 
 
 def checked_load(load: object) -> float:
-    """Return a load that can be computed with, or refuse."""
+    """Return the load if it is a positive number."""
     return positive(load, "load", WorkloadError, "it is arrival rate x mean size / servers")

@@ -1,8 +1,8 @@
-"""How much faster does a job run on i servers than on one?
+"""Speed-up curves.
 
 A `SpeedUp` holds the allowed widths of a job and the speed-up at each. Widths may have gaps and
-need not include 1, and nothing is assumed of the curve's shape: measured curves dip, jump and run
-super-linearly, and are only *described* (`violations`) when they leave the paper's assumptions.
+need not include 1, and curves may have any shape, because measured curves dip, jump and run
+super-linearly. `violations` lists where a curve violates the paper's assumptions.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from moldable.model import assumptions
 from moldable.model.assumptions import ROUNDING, Violation
 
 WIDEST: Final = 10_000_000
-"""The widest curve a model will fill in; wider ones are almost surely a slip of the keyboard."""
+"""Largest width of a model; larger values are almost certainly typing errors."""
 
 
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False, slots=True)
 class SpeedUp:
-    """The allowed widths of a job and how many times faster than on one server each makes it.
+    """The allowed widths of a job and their speed-ups relative to one server.
 
     Args:
-        curve: speed-ups of widths 1, 2, ..., d in this order, or a mapping width -> speed-up.
-            If width 1 is allowed its speed-up must be 1.
+        curve: speed-ups of widths 1, 2, ..., d, or a mapping from width to speed-up. If width 1 is
+            allowed, its speed-up must be 1.
 
     Attributes:
         widths: the allowed widths, ascending.
         speedups: the speed-up at each of them.
-        baseline: how the time on one server was found, where it was not simply given.
+        baseline: how the time on one server was estimated, if it was not given; otherwise empty.
     """
 
     widths: Ints
@@ -55,12 +55,9 @@ class SpeedUp:
         self._set(widths, np.array(values, dtype=np.float64), "")
 
     def _set(self, widths: Ints, speedups: Floats, baseline: str) -> None:
-        if widths.size == 0:
-            raise SpeedUpError("the curve is empty; give at least one width and its speed-up")
         order = np.argsort(widths, kind="stable")
         widths, speedups = widths[order], speedups[order]
-        _refuse_bad_widths(widths)
-        _refuse_bad_speedups(widths, speedups)
+        _refuse_invalid(widths, speedups)
         widths.flags.writeable = speedups.flags.writeable = False
         object.__setattr__(self, "widths", widths)
         object.__setattr__(self, "speedups", speedups)
@@ -74,12 +71,11 @@ class SpeedUp:
 
     @classmethod
     def from_times(cls, times: Iterable[tuple[int, float]] | Mapping[int, float]) -> Self:
-        """Build the curve from measured run times: (width, time) pairs; repeats are averaged.
+        """Build the curve from measured run times, (width, time) pairs; repeats are averaged.
 
         The time on one server is the baseline. If width 1 was not measured, the narrowest
-        measured width w is taken to run at full efficiency, so that one server would need w
-        times its time; `baseline` then says so. Loads computed with that curve share the
-        assumption.
+        measured width w is assumed to run at full efficiency, so that one server would need w
+        times its time. `baseline` then says so, and loads depend on the same assumption.
         """
         pairs = times.items() if isinstance(times, Mapping) else times
         runs: defaultdict[int, list[float]] = defaultdict(list)
@@ -91,11 +87,14 @@ class SpeedUp:
         means = {width: math.fsum(runs[width]) / len(runs[width]) for width in sorted(runs)}
         narrowest = min(means)
         one_server = narrowest * means[narrowest]
-        baseline = "" if narrowest == 1 else _full_efficiency(narrowest)
+        baseline = (
+            f"width 1 was not measured: width {narrowest} is taken to run at full efficiency, "
+            f"so one server would need {narrowest} times its time"
+        )
         return cls._from_arrays(
             np.array(list(means), dtype=np.int64),
             one_server / np.array(list(means.values()), dtype=np.float64),
-            baseline,
+            "" if narrowest == 1 else baseline,
         )
 
     @classmethod
@@ -111,23 +110,23 @@ class SpeedUp:
 
     @classmethod
     def power_law(cls, exponent: float, d: int) -> Self:
-        """s_i = i**exponent; above 1 it is super-linear."""
+        """Power law, s_i = i**exponent; super-linear for exponents above 1."""
         e = within(exponent, "exponent", SpeedUpError, 0.0, LARGEST)
         return cls._model(d, lambda i: i**e)
 
     @classmethod
     def usl(cls, contention: float, coherency: float, d: int) -> Self:
-        """Gunther's universal scalability law; with coherency > 0 it falls beyond a peak."""
+        """Gunther's universal scalability law; with coherency > 0 it decreases beyond a peak."""
         a = within(contention, "contention", SpeedUpError, 0.0, LARGEST)
         b = within(coherency, "coherency", SpeedUpError, 0.0, LARGEST)
         return cls._model(d, lambda i: i / (1.0 + a * (i - 1.0) + b * i * (i - 1.0)))
 
     @classmethod
     def downey(cls, average_parallelism: float, variance: float, d: int) -> Self:
-        """Downey's model: average parallelism A and the coefficient of variance sigma of it.
+        """Downey's model with average parallelism A and its coefficient of variance sigma.
 
         A. B. Downey, "A parallel workload model and its implications for processor
-        allocation", HPDC 1997: one formula up to sigma = 1, another above; flat at A.
+        allocation", HPDC 1997: one formula up to sigma = 1, another above; constant at A.
         """
         a = within(average_parallelism, "average_parallelism", SpeedUpError, 1.0, LARGEST)
         sigma = within(variance, "variance", SpeedUpError, 0.0, LARGEST)
@@ -137,9 +136,9 @@ class SpeedUp:
     def _model(cls, d: int, formula: Callable[[Floats], Floats]) -> Self:
         count = whole(d, "d", SpeedUpError, most=WIDEST)
         widths = np.arange(1, count + 1, dtype=np.int64)
-        with np.errstate(all="ignore"):  # what overflows is refused below, by name
+        with np.errstate(all="ignore"):  # overflow is refused below
             speedups = np.asarray(formula(widths.astype(np.float64)), dtype=np.float64).copy()
-        speedups[0] = 1.0  # every model says so; rounding may not
+        speedups[0] = 1.0  # exact in every model, but for rounding
         return cls._from_arrays(widths, speedups)
 
     def up_to(self, width: int) -> SpeedUp:
@@ -155,26 +154,26 @@ class SpeedUp:
         return SpeedUp._from_arrays(self.widths[fits], self.speedups[fits], self.baseline)
 
     def is_increasing(self, tolerance: float = 0.0) -> bool:
-        """Is every width faster than the one before it (P1)?"""
+        """Return whether every width is faster than the one before it (P1)."""
         return not assumptions.not_increasing(self.widths, self.speedups, tolerance)
 
     def is_efficiency_non_increasing(self, tolerance: float = ROUNDING) -> bool:
-        """Does no width use its servers better than a narrower one (P2 as printed)?"""
+        """Return whether no width is more efficient than a narrower one (P2 as printed)."""
         return not assumptions.efficiency_gains(self.widths, self.speedups, tolerance)
 
     def is_concave(self, tolerance: float = ROUNDING) -> bool:
-        """Is the curve concave, s_0 = 0 included (P2 as meant)?"""
+        """Return whether the curve, with s_0 = 0, is concave (P2 as intended)."""
         return not assumptions.chord_dips(self.widths, self.speedups, tolerance)
 
     def is_linear(self, tolerance: float = ROUNDING) -> bool:
-        """Is s_i = i at every allowed width?"""
-        return not assumptions.off_the_diagonal(self.widths, self.speedups, tolerance)
+        """Return whether s_i = i at every allowed width."""
+        return not (np.abs(self.speedups / self.widths - 1.0) > tolerance).any()
 
     def violations(self, tolerance: float | None = None) -> tuple[Violation, ...]:
-        """Name every width that breaks an assumption of the paper; empty for its curves.
+        """List the widths that violate an assumption of the paper.
 
         Without a tolerance each property uses its own default. Repeated measurements of one
-        program differ by 1-4 %, so judge a measured curve with a tolerance of about 0.05.
+        program differ by 1-4 %, so use a tolerance of about 0.05 for measured curves.
         """
         strict = 0.0 if tolerance is None else tolerance
         rounding = ROUNDING if tolerance is None else tolerance
@@ -218,28 +217,19 @@ def _downey(i: Floats, a: float, sigma: float) -> Floats:
     return np.where(i <= a + a * sigma - sigma, rising, a)
 
 
-def _full_efficiency(narrowest: int) -> str:
-    return (
-        f"width 1 was not measured: width {narrowest} is taken to run at full efficiency, "
-        f"so one server would need {narrowest} times its time"
-    )
-
-
-def _refuse_bad_widths(widths: Ints) -> None:
-    repeated = np.flatnonzero(widths[1:] == widths[:-1])
-    if repeated.size:
+def _refuse_invalid(widths: Ints, speedups: Floats) -> None:
+    """Raise unless the sorted widths are distinct and their speed-ups are valid."""
+    if widths.size == 0:
+        raise SpeedUpError("the curve is empty; give at least one width and its speed-up")
+    for width in widths[1:][widths[1:] == widths[:-1]]:
         raise SpeedUpError(
-            f"width {widths[repeated[0]]} is given twice; keep one speed-up per width, or pass "
-            f"repeated run times to SpeedUp.from_times, which averages them"
+            f"width {width} is given twice; keep one speed-up per width, or pass repeated run "
+            f"times to SpeedUp.from_times, which averages them"
         )
-
-
-def _refuse_bad_speedups(widths: Ints, speedups: Floats) -> None:
-    bad = np.flatnonzero(~((speedups >= SMALLEST) & (speedups <= LARGEST)))
-    if bad.size:
+    for k in np.flatnonzero(~((speedups >= SMALLEST) & (speedups <= LARGEST))):
         raise SpeedUpError(
-            f"s({widths[bad[0]]})={speedups[bad[0]]} is not a speed-up; speed-ups must be finite "
-            f"and above 0: correct it or drop width {widths[bad[0]]}"
+            f"s({widths[k]})={speedups[k]} is not a speed-up; speed-ups must be finite and above "
+            f"0: correct it or drop width {widths[k]}"
         )
     if widths[0] == 1 and abs(speedups[0] - 1.0) > ROUNDING:
         raise SpeedUpError(

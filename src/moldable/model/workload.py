@@ -1,4 +1,4 @@
-"""Which jobs arrive, how often, and how do they scale?
+"""Job classes and workloads.
 
 Rates are absolute: jobs per unit of time over the whole cluster. A workload on a number of servers
 is a `Scenario`.
@@ -7,6 +7,7 @@ is a `Scenario`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -21,15 +22,15 @@ SHARING: Final = ("pool", "reserved")
 @final
 @dataclass(frozen=True, slots=True)
 class JobClass:
-    """Jobs that share an arrival rate, a law of sizes and a speed-up curve.
+    """A class of jobs with the same arrival rate, size distribution and speed-up curve.
 
     Args:
-        name: what people call it.
+        name: name of the class.
         arrival_rate: jobs per unit of time.
-        speedup: the allowed widths and their speed-ups.
+        speedup: allowed widths and their speed-ups.
         mean_size: mean time of a job on one server.
-        weight: how much a unit of this class's time counts in the objective.
-        size: the law of sizes around that mean.
+        weight: weight of the execution time of this class in the objective.
+        size: distribution of sizes, scaled to that mean.
     """
 
     name: str
@@ -46,26 +47,25 @@ class JobClass:
         check_type(self.size, SizeLaw, f"{where}: size", WorkloadError, "a law such as Pareto(1.5)")
         hint = "leave out classes that do not arrive or do not count"
         for field in ("arrival_rate", "mean_size", "weight"):
-            name = f"{where}: {field}"
-            object.__setattr__(
-                self, field, positive(getattr(self, field), name, WorkloadError, hint)
-            )
+            value = positive(getattr(self, field), f"{where}: {field}", WorkloadError, hint)
+            object.__setattr__(self, field, value)
         positive(self.offered, f"{where}: arrival_rate x mean_size", WorkloadError)
 
     @property
     def offered(self) -> float:
-        """Work arriving per unit of time, in servers of width-1 speed: rate x mean size."""
+        """Work arriving per unit of time, rate x mean size, in servers."""
         return self.arrival_rate * self.mean_size
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The classes of jobs that arrive at one cluster.
+    """The classes of jobs that arrive at a cluster.
 
     Args:
-        classes: at least one, with distinct names.
-        sharing: "pool" if every class may use every idle server, "reserved" if each owns some.
+        classes: at least one class; names must differ.
+        sharing: "pool" if every class may use every idle server, "reserved" if each class has its
+            own servers.
     """
 
     classes: tuple[JobClass, ...]
@@ -79,21 +79,11 @@ class Workload:
         if not self.classes:
             raise WorkloadError("the workload has no class; give at least one [[class]]")
         choice(self.sharing, SHARING, "sharing", WorkloadError)
-        seen: set[str] = set()
-        for job_class in self.classes:
-            if job_class.name in seen:
-                raise WorkloadError(
-                    f"two classes are called {job_class.name!r}; names must differ, rename one"
-                )
-            seen.add(job_class.name)
+        name, count = Counter(job_class.name for job_class in self.classes).most_common(1)[0]
+        if count > 1:
+            raise WorkloadError(f"two classes are called {name!r}; names must differ, rename one")
 
     @property
     def arrival_rate(self) -> float:
         """Jobs of all classes per unit of time."""
         return math.fsum(job_class.arrival_rate for job_class in self.classes)
-
-
-def checked_workload(workload: Workload) -> Workload:
-    """Return a workload, or refuse what is none."""
-    check_type(workload, Workload, "workload", WorkloadError, "Workload([JobClass(...)])")
-    return workload

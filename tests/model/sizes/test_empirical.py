@@ -50,7 +50,7 @@ def test_a_random_moment_meets_sizes_in_proportion_to_their_work():
         ([1.0, 0.0], "size number 2 is 0; sizes must be finite and above 0: leave out"),
         ([1.0, float("nan")], "size number 2 is nan"),
         (["a"], "must be a list of numbers"),
-        (3.0, "must be a list of numbers"),
+        (3.0, "sizes is of type float, which is not a list; pass"),
     ],
 )
 def test_impossible_sizes_are_refused(sizes, message):

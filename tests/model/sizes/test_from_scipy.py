@@ -10,7 +10,7 @@ from scipy import stats
 
 from moldable.errors import SizeLawError
 from moldable.model.sizes import FromScipy
-from moldable.model.sizes.residual_table import ResidualTable
+from moldable.model.sizes.from_scipy import ResidualTable
 
 LEVELS = np.array([0.0, 1e-6, 0.01, 0.3, 0.5, 0.9, 0.999, 1 - 1e-6])
 
@@ -82,8 +82,8 @@ def test_a_variance_that_scipy_does_not_know_is_infinite():
         (stats.pareto(1.0), "pareto has the mean inf; job sizes need a finite one"),
         (stats.halfcauchy(), "halfcauchy has the mean inf"),
         (stats.gamma([1.0, 2.0]), "single numbers as parameters, not arrays"),
-        (stats.poisson(3.0), "is not a continuous law of scipy.stats"),
-        (stats.gamma, "is not a continuous law of scipy.stats with its parameters"),
+        (stats.poisson(3.0), "is not a continuous distribution of scipy.stats"),
+        (stats.gamma, "is not a continuous distribution of scipy.stats with its parameters"),
         ([1.0, 2.0], r"or Empirical\(sizes\) for a list of sizes"),
     ],
 )
@@ -95,5 +95,5 @@ def test_laws_that_cannot_be_sizes_are_refused(frozen, message):
 def test_tails_too_heavy_for_the_table_are_refused():
     law = FromScipy(stats.pareto(1.01))
     assert law.sample(np.random.default_rng(1), 3).size == 3
-    with pytest.raises(SizeLawError, match=r"integrates to 0\.\d+ of its mean.*own laws"):
+    with pytest.raises(SizeLawError, match=r"integrates to 0\.\d+ of its mean.*own distributions"):
         law.sample_residual(np.random.default_rng(1), 1)

@@ -1,8 +1,8 @@
-"""Which law do the sizes of a class's jobs follow?
+"""Distributions of job sizes.
 
-A size is a job's time on one server. The optimum depends on its mean alone; everything that looks
-beyond means (simulation, exact chains) asks the law. Every law here has mean 1, and a class of
-jobs scales it by its `mean_size`. `SizeLaw.parse` reads laws from text; the classes build them.
+A size is the time of a job on one server. The optimum depends only on the mean; simulation and
+exact chains use the whole distribution. Every distribution has mean 1, and a class of jobs scales
+it by its `mean_size`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from moldable.model.sizes.phase_laws import Exponential, Hyperexponential, Mixed
 from moldable.model.sizes.phases import PhaseRepresentation
 
 EXPONENTIAL: Final = Exponential()
-"""The paper's law, and the default everywhere."""
+"""The distribution of the paper, and the default everywhere."""
 
 __all__ = [
     "EXPONENTIAL",

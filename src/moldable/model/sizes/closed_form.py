@@ -1,9 +1,8 @@
-"""Which laws of sizes are known by a formula, without phases?
+"""Constant, Pareto, lognormal and Weibull job sizes.
 
-Constant sizes, and the three families most often fitted to measured job sizes. Each knows its
-size-biased law too, so residual sizes are drawn exactly.
+The size-biased distribution of each has a closed form, so residual sizes are drawn exactly.
 """
-# ruff: noqa: D102 - SizeLaw says what the methods do
+# ruff: noqa: D102 - documented in SizeLaw
 
 from __future__ import annotations
 
@@ -17,25 +16,21 @@ from numpy.typing import ArrayLike
 from moldable.arrays import Floats
 from moldable.checks import LARGEST, positive, within
 from moldable.errors import SizeLawError
-from moldable.model.sizes.law import SizeLaw, non_negative, size_biased, spell
+from moldable.model.sizes.law import SizeLaw, non_negative, residuals, spell
 
 LEAST_WEIBULL: Final = 0.01
-"""Below this shape a Weibull law of mean 1 has nearly all its sizes below 1e-150."""
+"""Below this shape nearly all Weibull sizes of mean 1 are below 1e-150."""
 
-# numpy has no error function, and scipy is too heavy for the few places that need one.
+# numpy has no error function, and importing scipy for one would be slow.
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Deterministic(SizeLaw):
-    """Sizes that are all the same."""
+    """Constant sizes."""
 
     name: ClassVar[str] = "deterministic"
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return ()
 
     @property
     def variance(self) -> float:
@@ -45,7 +40,7 @@ class Deterministic(SizeLaw):
         return np.ones(count)
 
     def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
-        return size_biased(rng, np.ones(count))
+        return residuals(rng, np.ones(count))
 
     def cdf(self, x: ArrayLike) -> Floats:
         return np.where(non_negative(x) >= 1.0, 1.0, 0.0)
@@ -54,13 +49,13 @@ class Deterministic(SizeLaw):
 @final
 @dataclass(frozen=True, slots=True)
 class Pareto(SizeLaw):
-    """Sizes whose tail falls as a power: P(X > x) = (least / x)^shape above the least size.
+    """Pareto-distributed sizes: P(X > x) = (least / x)^shape for x above the smallest size.
 
-    Residual sizes have an infinite mean up to shape 2; with a shape just above 1 some exceed what
-    floating point can hold, and are infinite.
+    Residual sizes have an infinite mean up to shape 2; with a shape just above 1 some overflow to
+    infinity.
 
     Args:
-        shape: above 1, so that the mean is finite; the paper's experiments use 1.5.
+        shape: above 1, so that the mean is finite; the paper uses 1.5.
     """
 
     name: ClassVar[str] = "pareto"
@@ -76,10 +71,6 @@ class Pareto(SizeLaw):
         object.__setattr__(self, "shape", shape)
 
     @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.shape,)
-
-    @property
     def least(self) -> float:
         """The smallest size."""
         return (self.shape - 1.0) / self.shape
@@ -93,16 +84,12 @@ class Pareto(SizeLaw):
         return self._power(rng, count, self.shape)
 
     def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
-        # x f(x) falls by one power less: size-biased, a Pareto law is Pareto of shape - 1.
-        return size_biased(rng, self._power(rng, count, self.shape - 1.0))
+        # The size-biased distribution is Pareto with shape - 1.
+        return residuals(rng, self._power(rng, count, self.shape - 1.0))
 
     def _power(self, rng: np.random.Generator, count: int, shape: float) -> Floats:
-        sizes = rng.standard_exponential(count)
-        sizes /= shape
         with np.errstate(over="ignore"):
-            np.exp(sizes, out=sizes)
-        sizes *= self.least
-        return sizes
+            return self.least * np.exp(rng.standard_exponential(count) / shape)
 
     def cdf(self, x: ArrayLike) -> Floats:
         ratio = self.least / np.maximum(non_negative(x), self.least)
@@ -112,7 +99,7 @@ class Pareto(SizeLaw):
 @final
 @dataclass(frozen=True, slots=True)
 class Lognormal(SizeLaw):
-    """Sizes whose logarithms are normal.
+    """Lognormal sizes.
 
     Args:
         cv: the coefficient of variation, above 0.
@@ -123,12 +110,7 @@ class Lognormal(SizeLaw):
     cv: float
 
     def __post_init__(self) -> None:
-        # The largest coefficient that is allowed can be squared.
         object.__setattr__(self, "cv", positive(self.cv, "size law lognormal: cv", SizeLawError))
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.cv,)
 
     @property
     def variance(self) -> float:
@@ -143,14 +125,11 @@ class Lognormal(SizeLaw):
         return self._exp_normal(rng, count, -0.5 * self.sigma**2)
 
     def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
-        # Size-biased, the normal logarithm is shifted by sigma^2.
-        return size_biased(rng, self._exp_normal(rng, count, 0.5 * self.sigma**2))
+        # Size-biasing shifts the normal logarithm by sigma^2.
+        return residuals(rng, self._exp_normal(rng, count, 0.5 * self.sigma**2))
 
     def _exp_normal(self, rng: np.random.Generator, count: int, mu: float) -> Floats:
-        sizes = rng.standard_normal(count)
-        sizes *= self.sigma
-        sizes += mu
-        return np.exp(sizes, out=sizes)
+        return np.exp(rng.standard_normal(count) * self.sigma + mu)
 
     def cdf(self, x: ArrayLike) -> Floats:
         with np.errstate(divide="ignore"):
@@ -162,7 +141,7 @@ class Lognormal(SizeLaw):
 @final
 @dataclass(frozen=True, slots=True)
 class Weibull(SizeLaw):
-    """Sizes that are powers of exponential ones: P(X > x) = exp(-(x / scale)^shape).
+    """Weibull-distributed sizes: P(X > x) = exp(-(x / scale)^shape).
 
     Args:
         shape: below 1 the tail is heavier than exponential, above 1 lighter.
@@ -173,14 +152,10 @@ class Weibull(SizeLaw):
     shape: float
 
     def __post_init__(self) -> None:
-        hint = "beyond, floating point cannot follow the law"
+        hint = "smaller shapes are beyond floating point"
         name = "size law weibull: shape"
         shape = within(self.shape, name, SizeLawError, LEAST_WEIBULL, LARGEST, hint)
         object.__setattr__(self, "shape", shape)
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.shape,)
 
     @property
     def scale(self) -> float:
@@ -197,12 +172,10 @@ class Weibull(SizeLaw):
 
     def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
         # With y = (x / scale)^shape, x f(x) dx is proportional to y^(1/shape) exp(-y) dy.
-        return size_biased(rng, self._root(rng.standard_gamma(1.0 + 1.0 / self.shape, count)))
+        return residuals(rng, self._root(rng.standard_gamma(1.0 + 1.0 / self.shape, count)))
 
     def _root(self, y: Floats) -> Floats:
-        np.power(y, 1.0 / self.shape, out=y)
-        y *= self.scale
-        return y
+        return self.scale * np.power(y, 1.0 / self.shape)
 
     def cdf(self, x: ArrayLike) -> Floats:
         with np.errstate(over="ignore"):

@@ -1,12 +1,13 @@
-"""What law do measured sizes follow, when taken as they are?
+"""The empirical distribution of measured job sizes.
 
-Each measured size is drawn with the same probability. Sizes come from an array or from a CSV file
-of one column, with the optional header `size`; `#` starts a comment.
+Sizes come from an array, or from a CSV file of one column with the optional header `size`; `#`
+starts a comment.
 """
-# ruff: noqa: D102 - SizeLaw says what the methods do
+# ruff: noqa: D102 - documented in SizeLaw
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,29 +16,29 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from moldable.arrays import Floats
-from moldable.checks import checked_path
+from moldable.arrays import Floats, as_array
+from moldable.checks import checked_path, listed
 from moldable.errors import InputError, SizeLawError
-from moldable.model.sizes.law import SizeLaw, real_numbers, size_biased
+from moldable.model.sizes.law import SizeLaw, real_numbers, residuals
 from moldable.text_files import read_column
 
 
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False, slots=True)
 class Empirical(SizeLaw):
-    """Sizes drawn from measured ones, rescaled to mean 1 as those of every law.
+    """Sizes drawn with equal probability from measured ones, rescaled to mean 1.
 
-    Give a class the mean of the measured ones as `mean_size=law.measured_mean`; where a workload
-    file or a command line names a file of sizes, that is done.
+    Set the `mean_size` of the class to `measured_mean`; workload files and the command line do this
+    by themselves.
 
     Args:
         sizes: the measured sizes, in any order and unit.
-        source: the file they came from, as it was written.
+        source: the name of their file.
 
     Attributes:
-        sizes: the sizes after rescaling, ascending and read-only.
+        sizes: the rescaled sizes, ascending and read-only.
         measured_mean: the mean before rescaling.
-        source: as given.
+        source: the name of their file.
     """
 
     name: ClassVar[str] = "empirical"
@@ -45,12 +46,12 @@ class Empirical(SizeLaw):
     sizes: Floats
     measured_mean: float
     source: str
-    # Shares of the work that the smallest sizes bring, cumulated: the size-biased law.
+    # Cumulative shares of the work, smallest sizes first: the size-biased distribution.
     _work: Floats = field(repr=False)
 
     def __init__(self, sizes: Iterable[float] | Floats, source: str = "") -> None:
         given = np.sort(_measured(sizes))
-        # Scaled by the largest first, for the sum of large sizes could overflow.
+        # Divided by the largest first, because the sum of large sizes could overflow.
         largest = float(given[-1])
         given /= largest
         object.__setattr__(self, "measured_mean", float(given.mean()) * largest)
@@ -64,8 +65,15 @@ class Empirical(SizeLaw):
 
     @classmethod
     def read(cls, path: Path | str, source: str = "") -> Empirical:
-        """Read measured sizes from a CSV file, with the file and line in every complaint."""
-        return cls(_read_sizes(checked_path(path)), source or str(path))
+        """Read measured sizes from a CSV file; errors name the file and the line."""
+        column = read_column(checked_path(path), "size")
+        for line, size in column:
+            if not 0.0 < size < math.inf:
+                raise InputError(
+                    f"{path}, line {line}: size {size:g} must be finite and above 0; leave out "
+                    f"jobs that did nothing or never ended"
+                )
+        return cls([size for _, size in column], source or str(path))
 
     @property
     def parameters(self) -> tuple[float, ...]:
@@ -80,7 +88,7 @@ class Empirical(SizeLaw):
 
     def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
         chosen = np.searchsorted(self._work, rng.random(count), side="right")
-        return size_biased(rng, self.sizes[chosen])
+        return residuals(rng, self.sizes[chosen])
 
     def cdf(self, x: ArrayLike) -> Floats:
         at_most = np.searchsorted(self.sizes, real_numbers(x), side="right")
@@ -102,10 +110,10 @@ class Empirical(SizeLaw):
 
 
 def _measured(sizes: Iterable[float] | Floats) -> Floats:
-    try:
-        array = np.array(sizes if isinstance(sizes, np.ndarray) else list(sizes), np.float64)
-    except (TypeError, ValueError):
-        raise SizeLawError("empirical size law: the sizes must be a list of numbers") from None
+    error = SizeLawError("empirical size law: the sizes must be a list of numbers")
+    if not isinstance(sizes, np.ndarray):
+        sizes = listed(sizes, "sizes", SizeLawError, "[30, 10]")
+    array = as_array(sizes, error)
     if array.ndim != 1 or array.size == 0:
         raise SizeLawError(
             f"empirical size law: give at least one size, in one list; got shape {array.shape}"
@@ -117,15 +125,3 @@ def _measured(sizes: Iterable[float] | Floats) -> Floats:
             f"finite and above 0: leave out jobs that did nothing or never ended"
         )
     return array
-
-
-def _read_sizes(path: Path) -> list[float]:
-    sizes = []
-    for line, size in read_column(path, "size"):
-        if not 0.0 < size < float("inf"):
-            raise InputError(
-                f"{path}, line {line}: size {size:g} must be finite and above 0; leave out jobs "
-                f"that did nothing or never ended"
-            )
-        sizes.append(size)
-    return sizes

@@ -1,8 +1,4 @@
-"""What can be asked of every law of job sizes?
-
-Samples of sizes, samples of what is left of a size at a random moment of its service, the
-distribution function, the variance, and the phases the law is made of, if it is.
-"""
+"""The interface of all distributions of job sizes."""
 
 from __future__ import annotations
 
@@ -13,22 +9,21 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from moldable.arrays import Floats
+from moldable.arrays import Floats, as_array
 from moldable.errors import SizeLawError
 from moldable.model.sizes.phases import PhaseRepresentation
 
 
 class SizeLaw(ABC):
-    """A law of job sizes with mean 1; a class of jobs scales it by its mean size.
+    """A distribution of job sizes with mean 1; a class of jobs scales it by its mean size.
 
-    Laws are values: they cannot be changed, compare equal when they are the same law with the same
-    parameters, and can be sent to other processes. `str` gives the text that `parse` reads back,
-    where there is one. To add a law, subclass and answer the abstract questions; no other part of
-    the library needs to know.
+    Distributions are immutable, compare equal when they have the same parameters, and can be
+    pickled. `str` gives the text that `parse` reads, where there is one. To add a distribution,
+    subclass this and implement the abstract methods; no other part of the library has to change.
 
     Attributes:
-        name: what the law is called in text.
-        mean: of every law here.
+        name: name of the distribution in text.
+        mean: always 1.
     """
 
     __slots__ = ()
@@ -39,15 +34,16 @@ class SizeLaw(ABC):
     @staticmethod
     def parse(text: str, folder: Path = Path()) -> SizeLaw:
         """Read `name`, `name:number,number` or `sizes.csv`; file names are relative to `folder`."""
-        # Only here, for the spelling must know every law and every law is a SizeLaw.
-        from moldable.model.sizes.spelling import parse_size_law  # noqa: PLC0415
+        # Imported here because the parser imports every subclass.
+        from moldable.model.sizes.notation import parse_size_law  # noqa: PLC0415
 
         return parse_size_law(text, folder)
 
     @property
-    @abstractmethod
     def parameters(self) -> tuple[float, ...]:
-        """The numbers that tell this law from others of its name."""
+        """The parameters of the distribution; by default the arguments of a dataclass."""
+        names: tuple[str, ...] = getattr(self, "__match_args__", ())
+        return tuple(getattr(self, name) for name in names)
 
     @property
     @abstractmethod
@@ -60,10 +56,10 @@ class SizeLaw(ABC):
 
     @abstractmethod
     def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
-        """Draw what is left of sizes met at a random moment of their service.
+        """Draw residual sizes: what is left of a job at a random time during its service.
 
-        That is the equilibrium law, of density 1 - F(x) (the mean is 1); its own mean is infinite
-        where the variance of the sizes is.
+        Their density is 1 - F(x), since the mean is 1. Their mean is infinite where the variance of
+        the sizes is.
         """
 
     @abstractmethod
@@ -72,7 +68,7 @@ class SizeLaw(ABC):
 
     @property
     def phases(self) -> PhaseRepresentation | None:
-        """The law as exponential phases, or None if it is not made of any."""
+        """The phase-type representation, or None if there is none."""
         return None
 
     def __str__(self) -> str:
@@ -80,33 +76,27 @@ class SizeLaw(ABC):
 
 
 def spell(name: str, parameters: tuple[float, ...]) -> str:
-    """Write a law so that reading it back loses no digit."""
+    """Write a distribution so that reading it back loses no digit."""
     written = ",".join(repr(value).removesuffix(".0") for value in parameters)
     return f"{name}:{written}" if parameters else name
 
 
-def size_biased(rng: np.random.Generator, sizes: Floats) -> Floats:
-    """Turn draws from the size-biased law into draws of residual sizes, in place.
+def residuals(rng: np.random.Generator, sizes: Floats) -> Floats:
+    """Turn draws from the size-biased distribution into residual sizes.
 
-    A random moment falls into a long job with a probability proportional to its size, and is
-    uniform within it.
+    A random time falls into a job with a probability proportional to its size, and is uniform
+    within it.
     """
-    # 1 - U is never 0, so that an infinite size times it stays infinite rather than undefined.
-    sizes *= 1.0 - rng.random(sizes.size)
-    return sizes
+    # 1 - U is never 0, so an infinite size stays infinite.
+    return sizes * (1.0 - rng.random(sizes.size))
 
 
 def real_numbers(x: ArrayLike) -> Floats:
-    """Return an array of numbers, or refuse what is none."""
-    try:
-        return np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise SizeLawError(
-            f"sizes of type {type(x).__name__} cannot be read as numbers up to 1e308; pass a "
-            f"number or an array of them"
-        ) from None
+    """Return x as an array of floats."""
+    rule = f"sizes of type {type(x).__name__} cannot be read as numbers up to 1e308"
+    return as_array(x, SizeLawError(f"{rule}; pass a number or an array of them"))
 
 
 def non_negative(x: ArrayLike) -> Floats:
-    """Return an array in which everything below 0, where no size is, has become 0."""
+    """Return x as an array of floats with negative values replaced by 0."""
     return np.maximum(real_numbers(x), 0.0)

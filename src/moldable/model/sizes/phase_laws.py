@@ -1,8 +1,5 @@
-"""Which laws of sizes are made of exponential phases?
-
-The exponential law, mixtures of Erlang and of exponential laws, and phase-type laws in general.
-"""
-# ruff: noqa: D102 - SizeLaw says what the methods do
+"""Exponential, mixed Erlang, hyperexponential and general phase-type job sizes."""
+# ruff: noqa: D102 - documented in SizeLaw
 
 from __future__ import annotations
 
@@ -15,31 +12,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from moldable.arrays import Floats
-from moldable.checks import listed, number, positive
+from moldable.checks import LARGEST, listed, number, within
 from moldable.errors import SizeLawError
 from moldable.model.sizes.law import SizeLaw, non_negative, spell
 from moldable.model.sizes.phases import Matrix, PhaseRepresentation
 
-# Up to so many phases, adding exponentials is faster than numpy's gamma generator.
+# Up to this number of phases, adding exponentials is faster than numpy's gamma generator.
 FEW: Final = 4
-# Mean sizes in the mean time of the shortest phase, up to which ages are told apart.
+# Largest ratio of the mean size to the mean of the shortest phase: ages must stay distinct.
 FASTEST: Final = 1e15
-# Phases of a job, on average, up to which its size is drawn phase by phase.
+# Largest mean number of phases of a job, since sizes are drawn phase by phase.
 MOST_VISITED: Final = 1e4
-# Searches ask for it thousands of times; it cannot be changed.
+# Made once, because searches use it thousands of times.
 ONE_PHASE: Final = PhaseRepresentation([1.0], [[-1.0]])
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Exponential(SizeLaw):
-    """Memoryless sizes: the paper's law."""
+    """Exponential sizes, the distribution of the paper."""
 
     name: ClassVar[str] = "exponential"
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return ()
 
     @property
     def variance(self) -> float:
@@ -62,10 +55,10 @@ class Exponential(SizeLaw):
 @final
 @dataclass(frozen=True, slots=True)
 class MixedErlang(SizeLaw):
-    """Sizes of one, two, ... exponential phases of a common rate.
+    """Sizes of a random number of exponential phases with a common rate.
 
     Args:
-        probabilities: of 1, 2, ... phases; the paper's experiments use 0.4 and 0.6.
+        probabilities: probabilities of 1, 2, ... phases; the paper uses 0.4 and 0.6.
     """
 
     name: ClassVar[str] = "mixed-erlang"
@@ -77,13 +70,13 @@ class MixedErlang(SizeLaw):
         shares = tuple(
             number(share, "size law mixed-erlang: probability", SizeLawError) for share in given
         )
-        # NaN fails no comparison, hence "not within" rather than "outside".
+        # Written with "not" so that NaN is refused.
         if not (shares and min(shares) >= 0.0 and abs(math.fsum(shares) - 1.0) <= 1e-9):  # noqa: PLR2004
             raise SizeLawError(
                 f"size law {spell(self.name, shares)}: give the probabilities of 1, 2, ... phases; "
                 f"they must be at least 0 and sum to 1, but sum to {math.fsum(shares):g}"
             )
-        while shares[-1] == 0.0:  # phases that no job has
+        while shares[-1] == 0.0:
             shares = shares[:-1]
         object.__setattr__(self, "probabilities", shares)
 
@@ -117,7 +110,7 @@ class MixedErlang(SizeLaw):
         return self._erlang(rng, count, np.array(self.probabilities))
 
     def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
-        # A random moment finds n phases left with a probability proportional to P(N >= n).
+        # At a random time n phases are left with a probability proportional to P(N >= n).
         return self._erlang(rng, count, np.cumsum(self.probabilities[::-1])[::-1])
 
     def _erlang(self, rng: np.random.Generator, count: int, weights: Floats) -> Floats:
@@ -129,8 +122,7 @@ class MixedErlang(SizeLaw):
         sizes = rng.standard_exponential(count)
         for level in levels:
             sizes += rng.standard_exponential(count) * (chosen >= level)
-        sizes /= self.rate
-        return sizes
+        return sizes / self.rate
 
     def cdf(self, x: ArrayLike) -> Floats:
         return 1.0 - self.survival(non_negative(x))
@@ -145,13 +137,13 @@ class MixedErlang(SizeLaw):
         return self.rate * self._poisson(x, np.array(self.probabilities))
 
     def _poisson(self, x: Floats, weights: Floats) -> Floats:
-        """Return the mean of weights[j] if j phases, a Poisson number, would end until x."""
+        """Return the mean of weights[N], where N is Poisson with mean rate * x."""
         time = self.rate * x
         total = np.zeros_like(time)
         with np.errstate(divide="ignore"):
             logarithm = np.log(time)
         for j in np.flatnonzero(weights).tolist():
-            # By logarithms: exp(-time) alone would vanish for long Erlang chains.
+            # In logarithms, because exp(-time) underflows for long Erlang chains.
             power = j * logarithm if j else 0.0
             total += weights[j] * np.exp(power - time - math.lgamma(j + 1))
         return total
@@ -160,7 +152,7 @@ class MixedErlang(SizeLaw):
 @final
 @dataclass(frozen=True, slots=True)
 class Hyperexponential(SizeLaw):
-    """Sizes of one of two exponential laws that bring the same amount of work each.
+    """A mixture of two exponential distributions that contribute the same amount of work.
 
     Args:
         cv: the coefficient of variation, at least 1.
@@ -171,18 +163,9 @@ class Hyperexponential(SizeLaw):
     cv: float
 
     def __post_init__(self) -> None:
-        cv = positive(self.cv, "size law hyperexponential: cv", SizeLawError)
-        if cv < 1.0:
-            raise SizeLawError(
-                f"size law {spell(self.name, (cv,))}: a hyperexponential varies at least as much as"
-                f" an exponential; take a coefficient of variation of at least 1, or another law "
-                f"such as lognormal:{cv:g}"
-            )
+        name, hint = "size law hyperexponential: cv", "take at least 1, or another law such as"
+        cv = within(self.cv, name, SizeLawError, 1.0, LARGEST, f"{hint} lognormal:0.5")
         object.__setattr__(self, "cv", cv)
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.cv,)
 
     @property
     def variance(self) -> float:
@@ -190,10 +173,10 @@ class Hyperexponential(SizeLaw):
 
     @property
     def shares(self) -> tuple[float, float]:
-        """Probabilities of the short and the long kind; twice these are their rates."""
+        """Probabilities of the short and the long component; the rates are twice these."""
         square = self.cv * self.cv
         root = math.sqrt((square - 1.0) / (square + 1.0))
-        # (1 - root) / 2 would lose the digits of the rare long kind to cancellation.
+        # (1 - root) / 2 would cancel.
         return (1.0 + root) / 2.0, 1.0 / ((square + 1.0) * (1.0 + root))
 
     @property
@@ -205,13 +188,12 @@ class Hyperexponential(SizeLaw):
         return self._mixture(rng, count, self.shares[0])
 
     def sample_residual(self, rng: np.random.Generator, count: int) -> Floats:
-        return self._mixture(rng, count, 0.5)  # both kinds bring the same work
+        return self._mixture(rng, count, 0.5)  # equal amounts of work
 
     def _mixture(self, rng: np.random.Generator, count: int, first: float) -> Floats:
         short, long = self.shares
         sizes = rng.standard_exponential(count)
-        sizes *= np.where(rng.random(count) < first, 0.5 / short, 0.5 / long)
-        return sizes
+        return sizes * np.where(rng.random(count) < first, 0.5 / short, 0.5 / long)
 
     def cdf(self, x: ArrayLike) -> Floats:
         time = non_negative(x)
@@ -222,15 +204,15 @@ class Hyperexponential(SizeLaw):
 @final
 @dataclass(frozen=True, init=False, slots=True)
 class PhaseType(SizeLaw):
-    """Any phase-type law, rescaled to mean 1.
+    """A general phase-type distribution, rescaled to mean 1.
 
     Args:
-        alpha: probabilities of starting in each phase.
-        subgenerator: the matrix T: rates between phases, with minus the total rate of leaving each
-            phase on the diagonal.
+        alpha: initial probabilities of the phases.
+        subgenerator: the matrix T: rates between phases, and on the diagonal minus the total rate
+            of leaving each phase.
 
     Attributes:
-        phases: the law after rescaling.
+        phases: the distribution after rescaling.
     """
 
     name: ClassVar[str] = "phase-type"
@@ -242,17 +224,19 @@ class PhaseType(SizeLaw):
         fastest = given.mean * float(-given.T.diagonal().min())
         if not fastest <= FASTEST:
             raise SizeLawError(
-                f"phase-type law: the shortest phase lasts {1.0 / fastest:.2g} of the mean size, "
-                f"and below {1.0 / FASTEST:g} floating point cannot follow the law; leave it out"
+                f"phase-type distribution: the shortest phase lasts {1.0 / fastest:.2g} of the "
+                f"mean size, less than {1.0 / FASTEST:g}, which floating point cannot resolve; "
+                f"leave it out"
             )
         visited = given.mean * float(given.residual_start @ -given.T.diagonal())
         if not visited <= MOST_VISITED:
             raise SizeLawError(
-                f"phase-type law: a job goes through {visited:.2g} phases on average, and sizes of "
-                f"more than {MOST_VISITED:g} take too long to draw; replace phases that alternate "
-                f"that fast by one"
+                f"phase-type distribution: a job goes through {visited:.2g} phases on average, "
+                f"more than {MOST_VISITED:g}, which takes too long to draw; replace phases that "
+                f"alternate that fast by one"
             )
-        object.__setattr__(self, "phases", given.scaled(1.0 / given.mean))
+        rescaled = PhaseRepresentation(given.alpha, given.T / (1.0 / given.mean))
+        object.__setattr__(self, "phases", rescaled)
 
     @property
     def parameters(self) -> tuple[float, ...]:
@@ -269,13 +253,13 @@ class PhaseType(SizeLaw):
         return self._walk(rng, count, self.phases.residual_start)
 
     def _walk(self, rng: np.random.Generator, count: int, start: Floats) -> Floats:
-        """Follow all jobs at once, phase by phase, until the last has ended."""
+        """Simulate the phases of all jobs together until the last job has ended."""
         done = start.size
         stay = -1.0 / self.phases.T.diagonal()
         onward = np.maximum(self.phases.T, 0.0)
         moves = np.column_stack((onward, self.phases.exits)) * stay[:, None]
-        # One row for the start and one for each phase, the levels of row i in [i, i + 1]: a single
-        # search then draws the next phase of every job, whichever phase it is in.
+        # One row for each phase and one for the start, with the cumulative probabilities of row i
+        # shifted to [i, i + 1]: one search draws the next phase of all jobs.
         rows = np.vstack((moves, np.append(start, 0.0)))
         levels = np.cumsum(rows, axis=1) / rows.sum(axis=1, keepdims=True)
         table = (levels + np.arange(done + 1)[:, None]).ravel()
@@ -285,7 +269,7 @@ class PhaseType(SizeLaw):
         jobs, at = np.arange(count), np.full(count, done)
         while jobs.size:
             found = np.searchsorted(table, at + rng.random(jobs.size), side="right")
-            # at + U may round up to the row's end.
+            # at + U may round up to the end of the row.
             to = np.minimum(found - at * (done + 1), last[at])
             jobs, at = jobs[to < done], to[to < done]
             sizes[jobs] += rng.standard_exponential(jobs.size) * stay[at]

@@ -1,29 +1,39 @@
-"""How are curves, regimes and models written in one line?
+"""One-line notations of speed-up curves, regimes and arrival processes.
 
 `1,1.8,2.5`            speed-ups of widths 1, 2, 3
 `1=1,2=1.9,4=3.5`      width = speed-up, gaps allowed
 `amdahl:0.95:64`       a model and its parameters, see MODELS
 `curve.csv`            a file of measurements
 `0.5,0.1`, `2/3,0.1`   a regime: alpha, beta
+
+`poisson`                  Poisson arrivals
+`renewal:2`                independent lognormal times between arrivals with this coefficient of
+                           variation; 0: constant times
+`renewal:pareto:1.5`       the same with any size distribution
+`mmpp:0.5,2:0.1,0.2`       Poisson arrivals whose rate jumps between relative levels 0.5 and 2: from
+                           the first to the second at rate 0.1, back at rate 0.2. With k levels
+                           there are k(k-1) switching rates, row by row without the diagonal
+`times.csv`                a file of arrival times, one per line, under an optional header time
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from moldable.checks import check_type
-from moldable.errors import InputError, nearest
+from moldable.checks import check_type, checked_path
+from moldable.errors import InputError, MoldableError, WorkloadError, nearest
 from moldable.files.curve_csv import read_curve
+from moldable.model.arrivals import Arrivals, ArrivalTimes, MarkovModulated, Poisson, Renewal
 from moldable.model.regime import Regime
+from moldable.model.sizes import Deterministic, Lognormal, SizeLaw
 from moldable.model.speedup import SpeedUp
+from moldable.text_files import read_column
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A family of curves: its parameters in order (the last is d) and how to build one."""
+class Model(NamedTuple):
+    """A family of curves: the names of its parameters (the last is d) and its constructor."""
 
     parameters: tuple[str, ...]
     build: Callable[..., SpeedUp]
@@ -35,6 +45,11 @@ MODELS: Final = {
     "power": Model(("exponent", "d"), SpeedUp.power_law),
     "usl": Model(("contention", "coherency", "d"), SpeedUp.usl),
     "downey": Model(("average_parallelism", "variance", "d"), SpeedUp.downey),
+}
+USAGES: Final = {
+    "poisson": "poisson",
+    "renewal": "renewal:CV, such as renewal:2",
+    "mmpp": "mmpp:LEVELS:SWITCHING, such as mmpp:0.5,2:0.1,0.2",
 }
 
 
@@ -59,7 +74,7 @@ def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
 
 
 def parse_regime(text: str) -> Regime:
-    """Read `ALPHA,BETA`; fractions such as 2/3 are welcome."""
+    """Read `ALPHA,BETA`; fractions such as 2/3 are allowed."""
     check_type(text, str, "regime", InputError, "text such as '2/3,0.1'")
     parts = text.split(",")
     if len(parts) != 2:  # noqa: PLR2004 - alpha and beta
@@ -69,6 +84,42 @@ def parse_regime(text: str) -> Regime:
     except (ValueError, ZeroDivisionError):
         raise InputError(f"regime {text!r}: write two numbers ALPHA,BETA such as 2/3,0.1") from None
     return Regime(alpha, beta)
+
+
+def parse_arrivals(text: str, folder: Path = Path()) -> Arrivals:
+    """Read an arrival process from one line of text; file names are relative to `folder`."""
+    check_type(text, str, "arrivals", WorkloadError, "text such as 'renewal:2'")
+    text = text.strip()
+    name, _, rest = text.partition(":")
+    name = name.strip().lower()
+    if name not in USAGES and text.lower().endswith(".csv"):
+        return read_arrival_times(folder / text)
+    if name not in USAGES:
+        raise WorkloadError(
+            f"unknown arrivals {text!r}; {nearest(name, USAGES)}, or a CSV file: times.csv"
+        )
+    try:
+        return _process(name, rest, folder)
+    except InputError:  # names its own file
+        raise
+    except ValueError as error:
+        reason = f"{error}; " if isinstance(error, MoldableError) else ""
+        raise WorkloadError(f"arrivals {text!r}: {reason}write {USAGES[name]}") from None
+
+
+def read_arrival_times(path: Path | str) -> ArrivalTimes:
+    """Read arrival times from a CSV file; errors name the file and the line."""
+    path = checked_path(path)
+    last = -float("inf")
+    times = []
+    for line, time in read_column(path, "time"):
+        if not last <= time < float("inf"):
+            raise InputError(
+                f"{path}, line {line}: time {time:g} must be finite and not before the time above; "
+                f"sort the arrival times"
+            )
+        times.append(last := time)
+    return ArrivalTimes(times, source=str(path))
 
 
 def _fraction(text: str) -> float:
@@ -121,3 +172,32 @@ def _number(part: str, text: str) -> float:
 
 def _usage(name: str) -> str:
     return ":".join((name, *(parameter.upper() for parameter in MODELS[name].parameters)))
+
+
+def _process(name: str, text: str, folder: Path) -> Arrivals:
+    if name == "renewal":
+        try:
+            variation = float(text)
+        except ValueError:
+            return Renewal(SizeLaw.parse(text, folder))
+        return Renewal(Deterministic() if variation == 0.0 else Lognormal(variation))
+    if name == "mmpp":
+        return _modulated(text)
+    if text:
+        raise WorkloadError("Poisson arrivals take no parameter")
+    return Poisson()
+
+
+def _modulated(text: str) -> MarkovModulated:
+    levels, _, switching = text.partition(":")
+    rates = [float(part) for part in levels.split(",")]
+    jumps = [float(part) for part in switching.split(",")]
+    count = len(rates)
+    if len(jumps) != count * (count - 1):
+        raise WorkloadError(
+            f"{count} levels have {count * (count - 1)} switching rates, one from each level to "
+            f"each other; got {len(jumps)}"
+        )
+    off = iter(jumps)
+    rows = [[0.0 if i == j else next(off) for j in range(count)] for i in range(count)]
+    return MarkovModulated(tuple(rates), tuple(map(tuple, rows)))
