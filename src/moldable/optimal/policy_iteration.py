@@ -122,7 +122,7 @@ def _finest(problem: ControlProblem) -> float:
 def cost_rates(decisions: Decisions, times: Floats, blocked: Floats, arrivals: Floats) -> Floats:
     """Return what arrivals cost per unit of time in each state."""
     cost = np.zeros(decisions.shape[1])
-    for chosen, price, rate in zip(decisions, blocked, arrivals, strict=True):
+    for chosen, charge, rate in zip(decisions, blocked, arrivals, strict=True):
         # The last entry stands for -1, a blocked job.
-        cost += rate * np.append(times, price)[chosen]
+        cost += rate * np.append(times, charge)[chosen]
     return cost

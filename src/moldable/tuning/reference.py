@@ -12,11 +12,16 @@ from moldable.exact.states import count_states
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Exponential
-from moldable.optimal.constrained import LeastTime, least_blocking, least_time
+from moldable.optimal.constrained import (
+    LagrangianSearch,
+    LeastBlocking,
+    LeastTime,
+    least_blocking,
+    least_blocking_within,
+    least_time,
+)
 from moldable.optimal.optimal_control import OptimalControl, optimal_control
-from moldable.optimal.pricing import Pricing
 from moldable.optimal.problem import control_problem
-from moldable.optimal.time_limit import LeastBlocking, least_blocking_within
 from moldable.tuning.targets import Target
 
 AT_ONCE: Final = 50_000
@@ -92,7 +97,8 @@ def least_possible(scenario: Scenario, target: Target, states: int = AT_ONCE) ->
         return None
     try:
         if target.on_time:
-            return Pricing(control_problem(scenario), CLOSE).fastest().mean_execution_time
+            search = LagrangianSearch(control_problem(scenario), CLOSE)
+            return search.fastest().mean_execution_time
         found = least_blocking(scenario, tolerance=CLOSE)
     except ChainError:
         return None  # figures at the ends of what numbers can hold

@@ -9,7 +9,12 @@ from typing import Any, final
 from moldable.errors import ChainError
 from moldable.evaluation.evaluate import check_request
 from moldable.model.scenario import Scenario
-from moldable.optimal.tradeoff import PRICES, TradeoffCurve, checked_prices, tradeoff
+from moldable.optimal.tradeoff import (
+    BLOCKING_COSTS,
+    TradeoffCurve,
+    checked_blocking_costs,
+    tradeoff,
+)
 from moldable.policies.greedy import Greedy
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
@@ -85,7 +90,7 @@ class ValueTradeoff:
 
 def value_tradeoff(
     scenario: Scenario,
-    blocking_costs: Iterable[float] = PRICES,
+    blocking_costs: Iterable[float] = BLOCKING_COSTS,
     *,
     precision: float = 0.01,
     seed: int | None = None,
@@ -105,7 +110,7 @@ def value_tradeoff(
     say = progress or no_progress
     check_request("auto", precision)
     check_seed_and_threads(seed, threads)
-    costs, kinds = checked_prices(blocking_costs), Kinds.of(scenario)
+    costs, kinds = checked_blocking_costs(blocking_costs), Kinds.of(scenario)
     target = Target.of(None, max(costs[0], 1.0), None, kinds.mean_size)
     seed = fresh_seed() if seed is None else seed
     evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
