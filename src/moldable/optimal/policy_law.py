@@ -6,9 +6,8 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints, Mask
 from moldable.errors import ChainError
-from moldable.exact.states import Chain
+from moldable.exact.states import Chain, product_form
 from moldable.exact.stationary import stationary
-from moldable.exact.window import product_form
 from moldable.optimal.policy_iteration import BestPolicy, Decisions
 from moldable.optimal.problem import ControlProblem
 from moldable.system.performance import ClassPerformance, Estimate
