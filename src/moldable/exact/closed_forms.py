@@ -112,14 +112,19 @@ def _remainder(pool: System) -> PoolLaw | None:
     The number of wide jobs alone has Erlang's distribution, as the narrow job takes none of their
     slots. The states with the narrow job follow from the balance of flows across each cut.
     """
-    if len(pool.workload.classes) > 1:
-        return None
+    job_class, rows = pool.workload.classes[0], pool.wishes[0]
     wide = int(np.argmax(pool.kind_width))
-    slots, rest = divmod(pool.servers, int(pool.kind_width[wide]))
-    narrow = _filling(pool, wide, rest)
-    if narrow is None or not isinstance(pool.workload.classes[0].size, Exponential):
+    width = int(pool.kind_width[wide])
+    slots, rest = divmod(pool.servers, width)
+    if len(pool.workload.classes) > 1 or not isinstance(job_class.size, Exponential):
         return None
-    arrivals = pool.workload.classes[0].arrival_rate
+    granted = rows[min(width, rows.shape[0] - 1) :, wide]  # wherever it fits
+    if not 0 < rest < rows.shape[0] or not np.allclose(granted, 1.0, rtol=0.0, atol=ROUNDING):
+        return None
+    filling = np.flatnonzero((pool.kind_width == rest) & (rows[rest] >= 1.0 - ROUNDING))
+    if not filling.size:
+        return None
+    narrow, arrivals = int(filling[0]), job_class.arrival_rate
     beside = _beside(slots, arrivals, pool.kind_scale[[wide, narrow]])
     either = occupied_slots(slots, arrivals * float(pool.kind_scale[wide]))
     counts = np.zeros((pool.kind_width.size, 2 * slots + 2), dtype=np.int64)
@@ -132,16 +137,6 @@ def _remainder(pool: System) -> PoolLaw | None:
         how="one width with a remainder, exponential sizes",
         formula=True,
     )
-
-
-def _filling(pool: System, wide: int, rest: int) -> int | None:
-    """Return the kind that fills the remainder, if the wide one is granted wherever it fits."""
-    rows, width = pool.wishes[0], int(pool.kind_width[wide])
-    fits = rows[min(width, rows.shape[0] - 1) :, wide]
-    if rest == 0 or rest >= rows.shape[0] or not np.allclose(fits, 1.0, rtol=0.0, atol=ROUNDING):
-        return None
-    fills = np.flatnonzero((pool.kind_width == rest) & (rows[rest] >= 1.0 - ROUNDING))
-    return int(fills[0]) if fills.size else None
 
 
 def _beside(slots: int, arrivals: float, scales: Floats) -> Floats:

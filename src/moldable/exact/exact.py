@@ -70,7 +70,31 @@ class StationaryLaw:
         Args:
             reason: why this method was used, in words.
         """
-        return _performance(self, reason)
+        system, pools = self.system, self.pools
+        # Kinds and classes are listed pool by pool.
+        granted = np.concatenate([pool.granted for pool in pools])
+        running = np.concatenate([pool.mean_jobs for pool in pools])
+        blocking = np.concatenate([pool.blocking for pool in pools])
+        rates = np.array([c.arrival_rate for c in system.workload.classes])
+        return Performance(
+            blocking=Estimate.exact(float(rates @ blocking / rates.sum())),
+            mean_execution_time=Estimate.exact(_mean_time(system, granted)),
+            quantiles=quantiles(system, granted),
+            width_shares=width_shares(system, granted),
+            mean_jobs=by_width(system, running / system.servers),
+            busy_fraction=float(running @ system.kind_width) / system.servers,
+            departure_rate=float((running / system.kind_scale).sum()) / system.servers,
+            classes=_classes(system, granted, running, blocking),
+            method="closed-form" if all(pool.formula for pool in pools) else "chain",
+            reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in pools))}",
+            warnings=(),
+            provenance=provenance(system.scenario, system.policy_name, pools=list(system.pools)),
+            detail=ExactDetail(
+                states=sum(pool.states for pool in pools),
+                error_bound=max(pool.error_bound for pool in pools),
+                neglected_mass=sum(pool.neglected_mass for pool in pools),
+            ),
+        )
 
 
 def stationary_law(
@@ -108,37 +132,6 @@ def solve_system(system: System, method: str, most: int = MOST_STATES) -> Statio
         tuple(
             solve_pool(part, most) if law is None else law.checked()
             for part, law in zip(parts, laws, strict=True)
-        ),
-    )
-
-
-def _performance(law: StationaryLaw, reason: str) -> Performance:
-    system = law.system
-    granted, running = np.zeros(system.kind_width.size), np.zeros(system.kind_width.size)
-    blocking = np.zeros(len(system.workload.classes))
-    for j, pool in enumerate(law.pools):
-        alone = len(law.pools) > 1
-        kinds = system.kind_class == j if alone else np.ones(granted.size, dtype=np.bool_)
-        granted[kinds], running[kinds] = pool.granted, pool.mean_jobs
-        blocking[j : j + 1 if alone else None] = pool.blocking
-    rates = np.array([c.arrival_rate for c in system.workload.classes])
-    return Performance(
-        blocking=Estimate.exact(float(rates @ blocking / rates.sum())),
-        mean_execution_time=Estimate.exact(_mean_time(system, granted)),
-        quantiles=quantiles(system, granted),
-        width_shares=width_shares(system, granted),
-        mean_jobs=by_width(system, running / system.servers),
-        busy_fraction=float(running @ system.kind_width) / system.servers,
-        departure_rate=float((running / system.kind_scale).sum()) / system.servers,
-        classes=_classes(system, granted, running, blocking),
-        method="closed-form" if all(pool.formula for pool in law.pools) else "chain",
-        reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in law.pools))}",
-        warnings=(),
-        provenance=provenance(system.scenario, system.policy_name, pools=list(system.pools)),
-        detail=ExactDetail(
-            states=sum(pool.states for pool in law.pools),
-            error_bound=max(pool.error_bound for pool in law.pools),
-            neglected_mass=sum(pool.neglected_mass for pool in law.pools),
         ),
     )
 

@@ -13,7 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.checks import number
+from moldable.checks import within
 from moldable.errors import ChainError, nearest
 from moldable.model.scenario import Scenario
 from moldable.model.workload import JobClass
@@ -166,14 +166,8 @@ def optimal_control(
 
 def checked_blocking_cost(blocking_cost: float) -> float:
     """Return a blocking cost, or raise an error if it is out of range."""
-    checked = number(blocking_cost, "blocking_cost", ChainError)
-    if not 0.0 <= checked < LARGEST_COST:
-        raise ChainError(
-            f"{checked:g} must be at least 0 and below {LARGEST_COST:g}, in mean sizes; for the "
-            f"least blocking of all, use least_blocking",
-            "blocking_cost",
-        )
-    return checked
+    hint = "it is in mean sizes; for the least blocking of all, use least_blocking"
+    return within(blocking_cost, "blocking_cost", ChainError, 0.0, LARGEST_COST, hint)
 
 
 def solve(

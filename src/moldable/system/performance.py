@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self, final
 
 Interval = tuple[float, float]
@@ -133,12 +133,6 @@ class SimulationDetail:
     interrupted: bool
 
 
-_DETAILS = (
-    *("states", "error_bound", "neglected_mass"),
-    *("estimator", "arrivals", "arrivals_per_second", "seed", "kernel", "start", "warmup"),
-)
-
-
 @final
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Performance:
@@ -226,7 +220,11 @@ class Performance:
             "classes": [part.to_dict() for part in self.classes],
             "method": self.method,
             "reason": self.reason,
-            **{name: getattr(self.detail, name, None) for name in _DETAILS},
+            **{
+                part.name: getattr(self.detail, part.name, None)
+                for kind in (ExactDetail, SimulationDetail)
+                for part in fields(kind)
+            },
             "converged": self.converged,
             "interrupted": self.interrupted,
             "warnings": list(self.warnings),
