@@ -111,7 +111,7 @@ class Comparison:
             f"  {'*' if part.unbeaten else ' '} {part.name}: {part.performance!r}"
             for part in self.policies
         )
-        return "\n".join(("Comparison, * no other policy beats it on both counts:", *lines))
+        return "\n".join(("Comparison, Pareto-optimal policies are marked with *:", *lines))
 
 
 def compare(

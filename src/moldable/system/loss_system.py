@@ -69,7 +69,7 @@ class System:
 
     @property
     def poisson(self) -> bool:
-        """Are arrivals Poisson?"""
+        """Whether arrivals are Poisson."""
         return isinstance(self.arrivals, Poisson)
 
 
@@ -121,14 +121,14 @@ def _refuse_never_granted(
 ) -> None:
     if not any(kinds.size for kinds in kept):
         raise SimulationError(
-            f"policy {policy.name} never grants any job a server: it wishes for less than the "
-            f"narrowest width"
+            f"policy {policy.name} never grants any job a server: its widths are below the "
+            f"narrowest one allowed; choose wider ones"
         )
     for job_class, own, kinds in zip(workload.classes, pools, kept, strict=True):
         if workload.sharing == "reserved" and kinds.size == 0:
             raise SimulationError(
                 f"class {job_class.name!r} owns {own} servers, and policy {policy.name} never "
-                f"grants it any of them: let it wish for a width of at most {own}"
+                f"grants it any of them: choose a width of at most {own}"
             )
 
 
