@@ -83,13 +83,13 @@ def best_time_within(scenario: Scenario, limit: float) -> float:
 
 @dataclass(frozen=True)
 class Tables:
-    """All tables for one price of a blocked job, in mean sizes.
+    """All tables for one blocking cost, in mean sizes.
 
     A table holds the kind granted to each class (row) in each cell; -1 where none fits.
     """
 
     problem: ControlProblem
-    price: float
+    blocking_cost: float
 
     def of(self, widths: Mapping[str, Sequence[int]]) -> Ints:
         """Return the table that grants each class these widths at 0, 1, ... idle servers.
@@ -180,7 +180,7 @@ class Tables:
 
     @cached_property
     def _blocked(self) -> Floats:
-        charge = self.price * self.problem.mean_size
+        charge = self.blocking_cost * self.problem.mean_size
         return np.full(len(self.problem.workload.classes), charge)
 
     @cached_property

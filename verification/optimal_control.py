@@ -18,9 +18,9 @@ from verification.verdict import Verdict
 
 SYSTEMS = 60
 PUBLISHED = {4.0: (0.0325, 0.595), 8.0: (0.0161, 0.673)}
-"""Blocking and time at n = 64, load 0.8, by price; known to the digits given."""
+"""Blocking and time at n = 64, load 0.8, by blocking cost; known to the digits given."""
 STATIC_EXCESS = {2.0: 0.031, 4.0: 0.127, 8.0: 0.235, 16.0: 0.185}
-"""Cost of the best static shares above the optimum at n = 40, load 0.8, by price.
+"""Cost of the best static shares above the optimum at n = 40, load 0.8, by blocking cost.
 
 Design loads in steps of 0.02; finer ones take a little off.
 """
@@ -42,9 +42,9 @@ def _against_highs() -> Verdict:
     for seed in range(SYSTEMS):
         rng = np.random.default_rng(seed)
         workload, servers = _random_system(rng, seed)
-        price = float(rng.uniform(0.1, 50.0))
-        found = optimal_control(Scenario(workload, servers), price, tolerance=1e-9)
-        exact = NaiveControl(workload, servers).least_cost(price)
+        cost = float(rng.uniform(0.1, 50.0))
+        found = optimal_control(Scenario(workload, servers), cost, tolerance=1e-9)
+        exact = NaiveControl(workload, servers).least_cost(cost)
         worst = max(worst, abs(found.cost / exact - 1.0))
     what = f"least cost of {SYSTEMS} random systems of 1 to 3 classes, n <= 10, against HiGHS"
     return Verdict(what, worst, 1e-7)
@@ -75,22 +75,22 @@ def _curves(servers: int) -> Iterator[Verdict]:
         seconds = time.perf_counter() - begun
         gap = max(control.gap for control in curve.controls)
         what = (
-            f"largest gap over {len(curve.controls)} prices, n = {servers}, load {load}, "
+            f"largest gap over {len(curve.controls)} costs, n = {servers}, load {load}, "
             f"{curve.controls[0].states:,} states, {seconds:.1f} s"
         )
         yield Verdict(what, gap, 1e-3)
         if (servers, load) == (64, 0.8):
-            known = [control for control in curve.controls if control.price in PUBLISHED]
+            known = [control for control in curve.controls if control.blocking_cost in PUBLISHED]
             yield from map(_as_published, known)
 
 
 def _as_published(control: OptimalControl) -> Verdict:
-    blocking, mean = PUBLISHED[control.price]
+    blocking, mean = PUBLISHED[control.blocking_cost]
     # In units of the last digit given.
     off_blocking = abs(control.blocking - blocking) / 1e-4
     off_mean = abs(control.mean_execution_time - mean) / 1e-3
     what = (
-        f"n = 64, price {control.price:g}: blocking {control.blocking:.5f}, time "
+        f"n = 64, cost {control.blocking_cost:g}: blocking {control.blocking:.5f}, time "
         f"{control.mean_execution_time:.4f}; units of the last known digit off {blocking}, {mean}"
     )
     return Verdict(what, max(off_blocking, off_mean), 0.5)
@@ -108,13 +108,13 @@ def _static_family() -> Iterator[Verdict]:
         points.append((blocking, (1.0 - blocking) * result.mean_execution_time.value))
     lost, spent = np.array(points).T
     for control in tradeoff(scenario, STATIC_EXCESS).controls:
-        costs = spent + control.price * lost
+        costs = spent + control.blocking_cost * lost
         excess = float(costs[::FINER].min()) / control.cost - 1.0
         best = float(costs.min()) / control.cost - 1.0
-        expected = STATIC_EXCESS[control.price]
+        expected = STATIC_EXCESS[control.blocking_cost]
         what = (
-            f"n = 40, price {control.price:g}: static shares cost {100 * excess:.1f} % more than "
-            f"the optimum, on a finer scan {100 * best:.1f} %; difference from "
+            f"n = 40, cost {control.blocking_cost:g}: static shares cost {100 * excess:.1f} % more "
+            f"than the optimum, on a finer scan {100 * best:.1f} %; difference from "
             f"{100 * expected:.1f} %"
         )
         yield Verdict(what, abs(excess - expected), 0.0006)

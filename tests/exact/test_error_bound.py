@@ -10,8 +10,7 @@ import pytest
 from moldable import Greedy, GreedyP, Scenario, SpeedUp, Thresholds
 from moldable.exact import stationary
 from moldable.exact.error_bound import ErrorBound
-from moldable.exact.states import whole_chain
-from moldable.exact.window import product_form
+from moldable.exact.states import product_form, whole_chain
 from moldable.kernels.state_space import exact_imbalance
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
@@ -20,7 +19,7 @@ from naive import dense_chain
 
 def chain_of(workload, servers, policy):
     model = chain_model(build_system(Scenario(workload, servers), policy))
-    return whole_chain(model, servers), model
+    return whole_chain(model), model
 
 
 def rates_of(chain):
@@ -36,7 +35,7 @@ def test_the_bound_holds_for_laws_that_are_wrong():
     chain, model = chain_of(scenario.workload, 12, GreedyP({"jobs": {1: 0.3, 2: 0.3, 3: 0.4}}))
     truth = dense_chain._eliminate(rates_of(chain))  # noqa: SLF001 - the law itself is wanted
     rng = np.random.default_rng(1)
-    blocked = model.blocked(chain.counts, 12)
+    blocked = model.blocked(chain.counts)
     for size in (1e-3, 1e-6, 1e-9):
         law = truth * (1.0 + size * rng.uniform(-1, 1, truth.size))
         law /= law.sum()
@@ -45,7 +44,7 @@ def test_the_bound_holds_for_laws_that_are_wrong():
         exact_imbalance(chain.start, chain.source, chain.rate, law, np.zeros(law.size), gap)
         rho = np.abs(gap)
         rho[reference] = 0.0
-        bound = ErrorBound(chain, reference, stationary._iterated_solver)  # noqa: SLF001
+        bound = ErrorBound(chain, reference, stationary._iterated_solution)  # noqa: SLF001
         error = np.abs(law / law[reference] - truth / truth[reference]).sum() * law[reference]
         assert error <= bound.total(rho) < 1e4 * error
         mean = float(law @ blocked)
@@ -59,7 +58,7 @@ def test_hitting_times_are_never_below_the_true_ones():
     others = np.arange(chain.states) != 0
     matrix = (np.diag(rates.sum(axis=1)) - rates)[others][:, others]
     true = np.linalg.solve(matrix, np.ones(others.sum()))
-    found = ErrorBound(chain, 0, stationary._iterated_solver).hitting_times  # noqa: SLF001
+    found = ErrorBound(chain, 0, stationary._iterated_solution).hitting_times  # noqa: SLF001
     assert np.all(found[others] >= true * (1 - 1e-12))
 
 
@@ -87,9 +86,9 @@ def test_rare_blocking_is_bounded_relatively():
     policy = Thresholds({"jobs": {1: 1, 6: 2, 12: 3}})
     chain, model = chain_of(scenario.workload, 30, policy)
     guess = product_form(chain.counts, np.full(3, 2.0))
-    law, bound = stationary.stationary(chain, guess, model.blocked(chain.counts, 30))
+    law, bound = stationary.stationary(chain, guess, model.blocked(chain.counts))
     truth = dense_chain._eliminate(rates_of(chain))  # noqa: SLF001
-    blocked = model.blocked(chain.counts, 30)
+    blocked = model.blocked(chain.counts)
     assert float(truth @ blocked) < 1e-9
     assert float(law @ blocked) == pytest.approx(float(truth @ blocked), rel=1e-9)
     assert bound <= 1e-9

@@ -25,9 +25,8 @@ from moldable import (
 from moldable.errors import ChainError
 from moldable.exact import pool, states, stationary
 from moldable.exact.exact import stationary_law
-from moldable.exact.law import Joint, PoolLaw
-from moldable.exact.pool import predicted_states
-from moldable.exact.window import product_form
+from moldable.exact.pool import Joint, PoolLaw, predicted_states
+from moldable.exact.states import product_form
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive.erlang import erlang_b
@@ -36,9 +35,7 @@ SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 
 
 def chain_of(workload, servers, policy=None):
-    return states.whole_chain(
-        chain_model(build_system(Scenario(workload, servers), policy)), servers
-    )
+    return states.whole_chain(chain_model(build_system(Scenario(workload, servers), policy)))
 
 
 @pytest.mark.parametrize("load", [0.55, 0.85, 1.1])
@@ -204,7 +201,7 @@ def test_a_law_that_is_not_stationary_fails_its_own_check(monkeypatch):
 
 def test_flows_that_balance_only_in_total_fail_littles_law():
     system = build_system(Scenario.single(SpeedUp([1, 1.8]), 0.95, 12), None)
-    honest = pool.solved(system)
+    honest = pool.solve_pool(system)
     shifted = honest.mean_jobs + 1e-6 * np.array([1.0, -1.0]) * system.kind_scale
     dishonest = dataclasses.replace(honest, mean_jobs=shifted)
     with pytest.raises(ChainError, match="fails Little's law"):

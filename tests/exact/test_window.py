@@ -113,21 +113,19 @@ class TwoWidths:
     def __init__(self, curve, load, servers, policy):
         system = build_system(Scenario.single(curve, load, servers), policy)
         self.model = chain_model(system)
-        self.servers = servers
-        self.slots = window.Windows(self.model, servers)
-        self.chain = whole_chain(self.model, servers)
+        self.slots = window.Windows(self.model)
+        self.chain = whole_chain(self.model)
         self.law, _ = stationary(self.chain, np.ones(self.chain.states))
 
     def outside(self, part):
         """Return (bound, truth) of the probability outside a window."""
         inner = self.slots.chain(part)
         law, _ = stationary(inner, self.slots.guess(inner))
-        within = self.servers - self.model.widths.astype(int) @ inner.counts
         wide = self.chain.counts[1]
-        idle = self.servers - self.model.widths.astype(int) @ self.chain.counts
+        idle = self.model.idle(self.chain.counts)
         left_out = (wide < part.fewest) | (wide > part.most) | (idle > part.idle)
-        bound = self.slots.outside(part, within, inner.counts[1].astype(float), law)
-        return bound.total, float(self.law[left_out].sum())
+        bound, _ = self.slots.neglected(part, self.slots.inside(inner, law))
+        return bound, float(self.law[left_out].sum())
 
 
 MIXED = (SpeedUp([1.0, 1.8]), 0.9, 200, GreedyP({"jobs": {1: 0.4, 2: 0.6}}))

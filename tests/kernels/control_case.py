@@ -39,7 +39,7 @@ class ControlCase:
             columns.index(tuple(state[self.kind_of.index(k)] for k in range(len(pairs))))
             for state in naive.states
         ]
-        self.price = 3.0
+        self.blocking_cost = 3.0
         self.values = np.random.default_rng(seed).random(problem.states)
         self.decisions = np.full((len(workload.classes), problem.states), -1, dtype=np.int8)
         self.target = np.empty(self.decisions.shape, dtype=np.int32)
@@ -48,7 +48,7 @@ class ControlCase:
         self.fixed = (*self.lines, problem.rates, problem.arrivals, self.target)
         best, self.changes = naive.improved(
             {state: self.values[i] for state, i in zip(naive.states, self.order, strict=True)},
-            self.price,
+            self.blocking_cost,
         )
         self.best = best
         rates = np.empty((problem.states, problem.states))
@@ -60,7 +60,7 @@ class ControlCase:
 
     def improve(self, keep):
         p = self.problem
-        blocked = np.full(len(p.workload.classes), self.price * p.mean_size)
+        blocked = np.full(len(p.workload.classes), self.blocking_cost * p.mean_size)
         return self.kernels.value_iteration.improve(
             self.values, p.start, p.counts, p.before, p.after, p.room, p.rates, p.times,
             *p.members, p.arrivals, blocked, keep, self.decisions, self.target,

@@ -57,7 +57,7 @@ class NaiveControl:
             if jobs:
                 yield self.moved(state, k, -1), jobs / self.kinds[k][2]
 
-    def least_cost(self, price, *, only_blocking=False, max_time=None):
+    def least_cost(self, blocking_cost, *, only_blocking=False, max_time=None):
         """Return the least cost per arrival of all policies, randomised ones included, by HiGHS.
 
         With `max_time`, only of those whose accepted jobs take at most that on average.
@@ -67,7 +67,7 @@ class NaiveControl:
             for kind in self.choices(j, state) or [None]:
                 columns.append((j, state, kind))
                 time = 0.0 if only_blocking else self.kinds[kind or 0][2]
-                charge = 1.0 if only_blocking else price * self.size
+                charge = 1.0 if only_blocking else blocking_cost * self.size
                 cost.append((charge if kind is None else time) / self.total)
         law, count = len(columns), len(self.states)
         equations = sp.lil_matrix((count * (1 + len(self.arrivals)) + 1, law + count))
@@ -101,7 +101,7 @@ class NaiveControl:
         assert result.status == 0, result.message
         return float(result.fun)
 
-    def improved(self, values, price):
+    def improved(self, values, blocking_cost):
         """Return, for these values, the best kinds {(class, state): kind} and each state's change.
 
         Values are a dictionary; the first of equally good kinds counts as the best.
@@ -115,16 +115,16 @@ class NaiveControl:
                     for k in self.choices(j, state)
                 }
                 best[j, state] = min(costs, key=costs.get) if costs else None
-                change += rate * (min(costs.values()) if costs else price * self.size)
+                change += rate * (min(costs.values()) if costs else blocking_cost * self.size)
             changes[state] = change
         return best, changes
 
-    def iterate(self, price, tolerance=1e-10):
+    def iterate(self, blocking_cost, tolerance=1e-10):
         """Return the least cost per arrival by relative value iteration."""
         clock = self.total + max(sum(rate for _, rate in self.departures(s)) for s in self.states)
         values = dict.fromkeys(self.states, 0.0)
         while True:
-            _, changes = self.improved(values, price)
+            _, changes = self.improved(values, blocking_cost)
             least, most = min(changes.values()), max(changes.values())
             if most - least <= tolerance * most:
                 return 0.5 * (least + most) / self.total

@@ -1,4 +1,4 @@
-"""The best policies within a limit on blocking or time, against HiGHS and the priced ones."""
+"""The best policies within a limit on blocking or time, against HiGHS and those at costs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import math
 import pytest
 
 from moldable import FixedWidth, MoldableError, Scenario, SpeedUp, evaluate
-from moldable.optimal.constrained import least_blocking, least_time
+from moldable.optimal.constrained import least_blocking, least_blocking_within, least_time
 from moldable.optimal.optimal_control import optimal_control
-from moldable.optimal.time_limit import least_blocking_within
 from moldable.optimal.tradeoff import tradeoff
 from naive.erlang import erlang_b
 from naive.optimal_control import NaiveControl
@@ -24,7 +23,7 @@ def test_the_least_blocking_is_that_of_the_linear_programme(system):
     expected = NaiveControl(workload, servers).least_cost(math.inf, only_blocking=True)
     assert found.blocking == pytest.approx(expected, rel=1e-6)
     assert found.cost == found.blocking
-    assert found.to_dict()["price"] is None
+    assert found.to_dict()["blocking_cost"] is None
 
 
 def test_one_server_each_is_not_always_the_least_blocking():
@@ -35,7 +34,7 @@ def test_one_server_each_is_not_always_the_least_blocking():
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
 @pytest.mark.parametrize("system", ["sub-linear", "gaps", "two classes"])
-def test_least_time_is_between_its_bound_and_every_priced_policy(system, share):
+def test_least_time_is_between_its_bound_and_every_policy_at_a_cost(system, share):
     workload, servers = SYSTEMS[system]
     curve = tradeoff(Scenario(workload, servers), (0.7, 1.0, 2.0, 4.0, 32.0))
     low, high = curve.controls[-1].blocking, curve.controls[0].blocking
@@ -45,10 +44,10 @@ def test_least_time_is_between_its_bound_and_every_priced_policy(system, share):
     assert found.gap <= 1e-6
     assert found.lower_bound <= found.mean_execution_time <= curve.mean_time_at(allowed) + 1e-9
     assert sum(found.shares) == pytest.approx(1.0)
-    # The price is a multiplier: no mixture costs less than the best policy at it.
-    charge = found.price * found.policies[0].problem.mean_size
+    # The blocking cost is a multiplier: no mixture costs less than the best policy at it.
+    charge = found.blocking_cost * found.policies[0].problem.mean_size
     cost = found.mean_execution_time * (1 - found.blocking) + charge * found.blocking
-    best = optimal_control(Scenario(workload, servers), found.price)
+    best = optimal_control(Scenario(workload, servers), found.blocking_cost)
     assert cost == pytest.approx(best.cost, rel=2e-6)
     json.dumps(found.to_dict())
 

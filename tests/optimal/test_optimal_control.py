@@ -28,12 +28,14 @@ from naive.random_systems import random_workload
 from tuning.systems import SUBLINEAR, SYSTEMS, TWO_CLASSES
 
 
-@pytest.mark.parametrize("price", [0.0, 0.5, 2.0, 16.0])
+@pytest.mark.parametrize("blocking_cost", [0.0, 0.5, 2.0, 16.0])
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_the_cost_is_that_of_the_linear_programme(system, price):
+def test_the_cost_is_that_of_the_linear_programme(system, blocking_cost):
     workload, servers = SYSTEMS[system]
-    found = optimal_control(Scenario(workload, servers), price, tolerance=1e-9)
-    assert found.cost == pytest.approx(NaiveControl(workload, servers).least_cost(price), rel=1e-7)
+    found = optimal_control(Scenario(workload, servers), blocking_cost, tolerance=1e-9)
+    assert found.cost == pytest.approx(
+        NaiveControl(workload, servers).least_cost(blocking_cost), rel=1e-7
+    )
     assert found.gap <= 1e-9
     assert found.lower_bound <= found.cost * (1 + 1e-12)
     assert found.cost <= found.upper_bound * (1 + 1e-12)
@@ -44,11 +46,11 @@ def test_random_systems_agree_with_the_linear_programme(seed):
     rng = np.random.default_rng(seed)
     servers = int(rng.integers(5, 9))
     workload = random_workload(rng, servers, classes=1 + seed % 3, most_widths=3)
-    price = float(rng.uniform(0.2, 20.0))
+    blocking_cost = float(rng.uniform(0.2, 20.0))
     naive = NaiveControl(workload, servers)
-    found = optimal_control(Scenario(workload, servers), price, tolerance=1e-9)
+    found = optimal_control(Scenario(workload, servers), blocking_cost, tolerance=1e-9)
     assert found.states == len(naive.states)
-    assert found.cost == pytest.approx(naive.least_cost(price), rel=1e-7)
+    assert found.cost == pytest.approx(naive.least_cost(blocking_cost), rel=1e-7)
 
 
 @pytest.mark.parametrize("system", ["sub-linear", "two classes"])
@@ -70,27 +72,27 @@ class Table(Policy):
 
 @pytest.mark.parametrize("curve", [(1.0, 1.8, 2.5), (1.0, 2.0, 3.0), (1.0, 2.5, 2.0)])
 def test_no_table_of_idle_counts_is_better(curve):
-    servers, price = 6, 2.0
+    servers, blocking_cost = 6, 2.0
     scenario = Scenario.single(SpeedUp(curve), 0.8, servers)
-    found = optimal_control(scenario, price, tolerance=1e-9)
+    found = optimal_control(scenario, blocking_cost, tolerance=1e-9)
     costs = []
     options = [(1,), (1,), (1, 2), *([(1, 2, 3)] * 4)]
     for widths in itertools.product(*options):
         result = evaluate(scenario, Table(widths), method="chain")
         blocking = result.blocking.value
-        costs.append((1 - blocking) * result.mean_execution_time.value + price * blocking)
+        costs.append((1 - blocking) * result.mean_execution_time.value + blocking_cost * blocking)
     assert found.cost <= min(costs) * (1 + 1e-9)
     # Nor is the optimum far from the best of them, which a wrong cost would be.
     assert found.cost >= 0.97 * min(costs)
 
 
-@pytest.mark.parametrize("price", [0.1, 1.0, 50.0])
-def test_one_width_is_erlang_whatever_the_price(price):
+@pytest.mark.parametrize("blocking_cost", [0.1, 1.0, 50.0])
+def test_one_width_is_erlang_whatever_the_cost(blocking_cost):
     workload = Workload((JobClass("jobs", 7.0, SpeedUp({3: 2.0})),))
-    found = optimal_control(Scenario(workload, 20), price)
+    found = optimal_control(Scenario(workload, 20), blocking_cost)
     assert found.blocking == pytest.approx(erlang_b(6, 3.5), rel=1e-12)
     assert found.mean_execution_time == pytest.approx(0.5, rel=1e-12)
-    assert found.cost == pytest.approx((1 - found.blocking) * 0.5 + price * found.blocking)
+    assert found.cost == pytest.approx((1 - found.blocking) * 0.5 + blocking_cost * found.blocking)
 
 
 def test_the_figures_are_those_of_the_policys_law():
@@ -104,7 +106,7 @@ def test_the_figures_are_those_of_the_policys_law():
     assert found.accepted_time == pytest.approx(jobs / rates.sum(), rel=1e-10)
     for part in found.classes:
         assert sum(part.width_shares.values()) == pytest.approx(1.0)
-    # A blocked job is priced in mean sizes, 2 x 0.9 and 1 x 2 over 2.9 jobs.
+    # The cost of a blocked job is in mean sizes, 2 x 0.9 and 1 x 2 over 2.9 jobs.
     assert found.cost == pytest.approx(found.accepted_time + 3.0 * (3.8 / 2.9) * found.blocking)
 
 
@@ -184,7 +186,7 @@ def test_the_table_by_idle_servers_is_nearly_as_good():
     assert 0.9 < found.idle_only <= 1.0
 
 
-def test_a_start_at_another_price_does_not_change_the_answer():
+def test_a_start_at_another_cost_does_not_change_the_answer():
     scenario = Scenario.single(SUBLINEAR, 0.8, 20)
     near = optimal_control(scenario, 4.0, tolerance=1e-9)
     cold = optimal_control(scenario, 5.0, tolerance=1e-9)
@@ -204,9 +206,9 @@ def test_known_optimum_of_30_servers():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"price": -1.0}, "price=-1 must be at least 0"),
-        ({"price": math.inf}, "use least_blocking"),
-        ({"price": "four"}, "price='four' is not a number"),
+        ({"blocking_cost": -1.0}, "blocking_cost=-1 must be from 0 to 1e\\+12"),
+        ({"blocking_cost": math.inf}, "use least_blocking"),
+        ({"blocking_cost": "four"}, "blocking_cost='four' is not a number"),
         ({"tolerance": 0.0}, "tolerance=0.0 must lie between"),
         ({"servers": 0}, "servers=0 must be a whole number from 1"),
         ({"servers": 400}, "400 servers with 5 kinds of jobs have .* more than the 5,000,000"),
@@ -225,7 +227,7 @@ def test_bad_requests_are_refused(change, words):
     request = {
         "workload": Scenario.single(SUBLINEAR, 0.8, 10).workload,
         "servers": 10,
-        "price": 2.0,
+        "blocking_cost": 2.0,
     }
     asked = {**request, **change}
     with pytest.raises(MoldableError, match=words):

@@ -1,4 +1,4 @@
-"""The curve between blocking and time as the price of a blocked job grows."""
+"""The curve between blocking and time as the blocking cost grows."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import pytest
 from moldable import MoldableError, Scenario, SpeedUp
 from moldable.optimal.constrained import least_time
 from moldable.optimal.problem import control_problem
-from moldable.optimal.tradeoff import _in_a_row, tradeoff
+from moldable.optimal.tradeoff import _solve_run, tradeoff
 from tuning.systems import SUBLINEAR
 
 
-def test_blocking_falls_and_cost_rises_with_the_price():
+def test_blocking_falls_and_cost_rises_with_the_blocking_cost():
     curve = tradeoff(Scenario.single(SUBLINEAR, 0.8, 20), tolerance=1e-9)
-    prices, losses, times, costs = (
+    charges, losses, times, costs = (
         np.array([getattr(control, name) for control in curve.controls])
-        for name in ("price", "blocking", "accepted_time", "cost")
+        for name in ("blocking_cost", "blocking", "accepted_time", "cost")
     )
-    assert (np.diff(prices) > 0).all()
+    assert (np.diff(charges) > 0).all()
     assert (np.diff(losses) <= 1e-9).all()
     assert (np.diff(times) >= -1e-9).all()
-    # The least cost is concave in the price, and blocking is its slope.
-    slopes = np.diff(costs) / np.diff(prices)
+    # The least cost is concave in the blocking cost, and blocking is its slope.
+    slopes = np.diff(costs) / np.diff(charges)
     assert (slopes <= losses[:-1] + 1e-8).all()
     assert (slopes >= losses[1:] - 1e-8).all()
 
@@ -40,7 +40,7 @@ def test_threads_do_not_change_the_curve():
 def test_the_curve_is_read_between_its_points():
     curve = tradeoff(Scenario.single(SUBLINEAR, 0.8, 15), (4.0, 2.0, 2.0))
     cheap, dear = curve.controls
-    assert "2 prices" in repr(curve)
+    assert "2 blocking costs" in repr(curve)
     assert curve.mean_time_at(dear.blocking) == pytest.approx(dear.mean_execution_time)
     halfway = 0.5 * (cheap.blocking + dear.blocking)
     expected = 0.5 * (cheap.accepted_time + dear.accepted_time) / (1 - halfway)
@@ -50,7 +50,7 @@ def test_the_curve_is_read_between_its_points():
 
 
 def test_the_edge_lies_between_no_policy_and_every_mixture():
-    """The least time itself is found by another search, of prices in between."""
+    """The least time itself is found by another search, of blocking costs in between."""
     scenario = Scenario.single(SUBLINEAR, 0.8, 15)
     curve = tradeoff(scenario, (2.0, 16.0), tolerance=1e-9)
     edge = curve.edge(9)
@@ -74,14 +74,14 @@ def test_threads_are_whole_numbers_from_1(threads):
         tradeoff(Scenario.single(SUBLINEAR, 0.8, 10), [4.0], threads=threads)
 
 
-def test_a_curve_needs_a_price():
-    with pytest.raises(MoldableError, match="no price was given"):
+def test_a_curve_needs_a_blocking_cost():
+    with pytest.raises(MoldableError, match="no blocking cost was given"):
         tradeoff(Scenario.single(SUBLINEAR, 0.8, 10), ())
 
 
-def test_an_interrupted_row_of_prices_ends_before_the_next():
+def test_an_interrupted_run_of_costs_ends_before_the_next():
     stopped = Event()
     problem = control_problem(Scenario.single(SpeedUp([1, 1.5]), 0.8, 4))
-    assert len(_in_a_row(problem, [2.0, 4.0], 1e-6, stopped)) == 2
+    assert len(_solve_run(problem, [2.0, 4.0], 1e-6, stopped)) == 2
     stopped.set()
-    assert _in_a_row(problem, [2.0, 4.0], 1e-6, stopped) == []
+    assert _solve_run(problem, [2.0, 4.0], 1e-6, stopped) == []

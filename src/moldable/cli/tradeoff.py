@@ -85,15 +85,15 @@ def tradeoff(
 
 
 def _costs(text: str) -> list[float]:
-    from moldable.optimal.optimal_control import DEAREST
+    from moldable.optimal.optimal_control import LARGEST_COST
 
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--costs {text!r} is not a list of numbers; write 2,4,8") from None
-    if not all(0.0 < cost < DEAREST for cost in found):
+    if not all(0.0 < cost < LARGEST_COST for cost in found):
         raise InputError(
-            f"--costs {text!r}: costs must be above 0 and below {DEAREST:g}, in mean sizes; "
+            f"--costs {text!r}: costs must be above 0 and below {LARGEST_COST:g}, in mean sizes; "
             f"write 2,4,8"
         )
     return sorted(set(found))

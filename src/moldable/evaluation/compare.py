@@ -1,13 +1,13 @@
-"""Which of several policies is better here, and by how much?
+"""Compare policies.
 
-Exact answers are compared as they are. Simulated ones see the same arrivals, sizes and draws, so
-that their differences are far better known than the figures themselves.
+Simulated policies share arrivals, sizes and draws (common random numbers), so their differences
+have narrower confidence intervals than the values themselves.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -35,12 +35,13 @@ class Compared:
     """One policy among others.
 
     Attributes:
-        name: what it is called here.
-        performance: how it performs.
+        name: its name in the comparison.
+        performance: its performance.
         blocking_difference: its blocking minus the first policy's, with its own interval.
         mean_execution_time_difference: the same for the mean execution time.
-        unbeaten: whether no other policy is better on both counts, beyond doubt.
-        yardstick: whether it is preemptive, so that it neither beats others nor is beaten.
+        unbeaten: whether it is Pareto-optimal: no other policy is significantly better in one
+            value without being worse in the other.
+        yardstick: whether it is a preemptive reference, left out of the Pareto comparison.
     """
 
     name: str
@@ -68,14 +69,14 @@ class Comparison:
     """Policies side by side; differences are from the first.
 
     Attributes:
-        policies: in the order they were given.
+        policies: in the given order.
     """
 
     policies: tuple[Compared, ...]
 
     @property
     def unbeaten(self) -> tuple[str, ...]:
-        """The names of the policies that no other beats on both counts."""
+        """The names of the Pareto-optimal policies."""
         return tuple(part.name for part in self.policies if part.unbeaten)
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,12 +106,12 @@ class Comparison:
         return pd.DataFrame(rows)[columns]
 
     def __repr__(self) -> str:
-        """Write one line for each policy, the unbeaten ones marked."""
+        """Show a line for each policy; Pareto-optimal ones are marked."""
         lines = (
             f"  {'*' if part.unbeaten else ' '} {part.name}: {part.performance!r}"
             for part in self.policies
         )
-        return "\n".join(("Comparison, * no other policy beats it on both counts:", *lines))
+        return "\n".join(("Comparison, Pareto-optimal policies are marked with *:", *lines))
 
 
 def compare(
@@ -127,41 +128,45 @@ def compare(
 
     Args:
         scenario: the classes, the cluster and the arrivals.
-        policies: by name, or in a row; None is greedy(p*).
+        policies: a mapping by name, or a sequence; None is greedy(p*).
         method: for every policy, as in `evaluate`.
-        precision: as in `evaluate`; simulated policies share their random numbers.
-        seed: of the simulations.
-        threads: of the simulations.
+        precision: as in `evaluate`.
+        seed: random seed of the simulations.
+        threads: of the simulations; all cores by default.
         progress: called with (finished, planned) replications.
     """
     check_request(method, precision)
     named = _named(policies)
-    found: dict[str, Paired] = {}
-    unsolved: dict[str, Unsolved] = {}
+    exact: dict[str, Performance | Unsolved] = {}
     simulated: dict[str, tuple[System, str]] = {}
     for name, policy in named.items():
         if isinstance(policy, Equi):
-            found[name] = Paired.exact(solve_equi(scenario, method))
+            exact[name] = solve_equi(scenario, method)
             continue
         system = build_system(scenario, policy)
-        exact = solve_exactly(system, method)
-        if isinstance(exact, Unsolved):
-            unsolved[name], simulated[name] = exact, (system, exact.reason)
-        else:
-            found[name] = Paired.exact(exact)
+        exact[name] = answer = solve_exactly(system, method)
+        if isinstance(answer, Unsolved):
+            simulated[name] = system, answer.reason
     together = simulate_together(
         simulated, precision=precision, seed=seed, threads=threads, progress=progress
     )
-    for name, pair in together.items():
-        warned = unsolved[name].warn(pair.performance)
-        found[name] = Paired(
-            warned,
-            Sample(warned.blocking, pair.blocking.errors),
-            Sample(warned.mean_execution_time, pair.time.errors),
-        )
-    found = {name: found[name] for name in named}
+    found = {
+        name: _warned(together[name], answer)
+        if isinstance(answer, Unsolved)
+        else Paired.exact(answer)
+        for name, answer in exact.items()
+    }
     rivals = {name: own for name, own in found.items() if not isinstance(named[name], Equi)}
     return Comparison(tuple(_compared(name, found, rivals) for name in found))
+
+
+def _warned(pair: Paired, unsolved: Unsolved) -> Paired:
+    performance = unsolved.warn(pair.performance)
+    return Paired(
+        performance,
+        Sample(performance.blocking, pair.blocking.errors),
+        Sample(performance.mean_execution_time, pair.time.errors),
+    )
 
 
 def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
@@ -173,7 +178,11 @@ def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
             "greedy(p*)" if policy is None else str(getattr(policy, "name", policy))
             for policy in policies
         ]
-        _refuse_twins(names)
+        twins = [name for k, name in enumerate(names) if name in names[:k]]
+        if twins:
+            raise PolicyError(
+                f"two policies are called {twins[0]!r}; give them names: {{'mine': policy, ...}}"
+            )
         named = dict(zip(names, policies, strict=True))
     for name, policy in named.items():
         if not isinstance(name, str):
@@ -186,16 +195,6 @@ def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
     if not named:
         raise PolicyError("there is no policy to compare; give at least one")
     return named
-
-
-def _refuse_twins(names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise PolicyError(
-                f"two policies are called {name!r}; give them names: {{'mine': policy, ...}}"
-            )
-        seen.add(name)
 
 
 def _compared(name: str, found: Mapping[str, Paired], rivals: Mapping[str, Paired]) -> Compared:
@@ -212,13 +211,13 @@ def _compared(name: str, found: Mapping[str, Paired], rivals: Mapping[str, Paire
 
 
 def _beats(one: Paired, other: Paired) -> bool:
-    """Is one better on both counts beyond doubt, or on one and equal on the other?"""
+    """Return whether one is significantly better in a value, and better or equal in the other."""
     signs = (_sign(one.blocking, other.blocking), _sign(one.time, other.time))
     return not any(map(math.isnan, signs)) and min(signs) < 0.0 and max(signs) <= 0.0
 
 
 def _sign(one: Sample, other: Sample) -> float:
-    """Return -1 if one is surely less, 1 if surely more, 0 if equal, NaN if it is not known."""
+    """Return -1 if one is significantly less, 1 if more, 0 if equal; NaN if not significant."""
     gap = difference(one, other)
     if abs(gap.value) <= EQUAL * max(abs(other.value), EQUAL) and gap.half_width <= EQUAL:
         return 0.0

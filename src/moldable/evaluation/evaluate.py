@@ -1,7 +1,7 @@
-"""One door: how does this policy perform here, by the best method there is?
+"""Evaluate a policy by the best available method.
 
-A formula where one is known, else the chain where it solves in seconds, else simulation to the
-asked precision. The answer says which, and why.
+That is a formula where one is known, else the chain if it can be solved in seconds, else simulation
+to the requested precision. The answer says which, and why.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from moldable.exact.closed_forms import closed_form
 from moldable.exact.equi import equi_performance
 from moldable.exact.exact import solve_system
 from moldable.exact.pool import predicted_states
-from moldable.exact.states import MOST_STATES
+from moldable.exact.states import MOST_STATES, format_states
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario, checked_scenario
 from moldable.policies.equi import Equi
@@ -28,9 +28,9 @@ from moldable.threads import interruptible
 
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
 QUICK: Final = 250_000
-"""States that are solved in a few seconds."""
+"""Number of states that is solved in a few seconds."""
 MISSED: Final = (
-    "the chain is nearly decomposable: a simulation may never meet states that matter, so no "
+    "the chain is nearly decomposable: a simulation may never reach states that matter, so no "
     "intervals are given"
 )
 
@@ -45,16 +45,15 @@ def evaluate(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Performance:
-    """Return how a policy performs.
+    """Return the performance of a policy.
 
     Args:
         scenario: the classes, the cluster and the arrivals.
-        policy: who gets how many servers; greedy(p*) by default. `Equi()` is the preemptive
-            yardstick.
-        method: "closed-form", "chain", "simulate", or "auto": the first of these that fits.
-        precision: of a simulation: half-widths of both intervals relative to their values, or
-            absolute 1e-4 where that is reached first.
-        seed: of a simulation.
+        policy: greedy(p*) by default. `Equi()` is the preemptive reference.
+        method: "closed-form", "chain", "simulate", or "auto": the first of these that applies.
+        precision: target relative half-width of both 95 % confidence intervals of a simulation; an
+            absolute half-width of 1e-4 is enough, too.
+        seed: random seed of a simulation.
         threads: of a simulation; all cores by default.
         progress: called with (finished, planned) replications of a simulation.
     """
@@ -76,14 +75,14 @@ class Unsolved:
 
     Attributes:
         reason: why it has no exact answer.
-        warning: what its simulation may miss.
+        warning: why intervals of its simulation would be invalid; empty if they are valid.
     """
 
     reason: str
     warning: str = ""
 
     def warn(self, simulated: Performance) -> Performance:
-        """Add the warning to the simulated answer, and take its intervals away."""
+        """Return the simulated answer, with the warning instead of intervals if there is one."""
         return simulated.without_intervals(self.warning) if self.warning else simulated
 
 
@@ -103,32 +102,32 @@ def solve_exactly(system: System, method: str) -> Performance | Unsolved:
 
 
 def check_request(method: str, precision: float) -> None:
-    """Refuse unknown methods and impossible precisions, whichever method will be used."""
+    """Check the method, and the precision even if nothing is simulated."""
     choice(method, METHODS, "method", ChainError)
     fraction(precision, "precision", SimulationError)
 
 
 def choose_method(system: System) -> tuple[str, str]:
     """Return the best method for a system, and why."""
-    pools = by_pool(system)
-    open_pools = [pool for pool in pools if closed_form(pool) is None]
-    if not open_pools:
+    pools = [pool for pool in by_pool(system) if closed_form(pool) is None]
+    if not pools:
         return "closed-form", "a formula is known"
     if not system.poisson:
         return "simulate", "exact answers are known for Poisson arrivals only"
-    counts = [predicted_states(pool) for pool in open_pools]
-    known = [count for count in counts if count is not None]
-    if len(known) < len(counts):
-        return "simulate", "sizes without phases have no chain"
-    states = sum(known)
+    states = 0
+    for pool in pools:
+        count = predicted_states(pool)
+        if count is None:
+            return "simulate", "sizes without phases have no chain"
+        states += count
     if states <= QUICK:
         return "auto", "no formula is known, but the chain can be solved"
-    many = f"{states:,}" if states < 1e15 else f"{states:.0e}"  # noqa: PLR2004 - unreadable
+    many = format_states(states)
     return "simulate", f"no formula is known, and the chain would have {many} states"
 
 
 def solve_equi(scenario: Scenario, method: str) -> Performance:
-    """Return the performance of EQUI, or refuse methods and arrivals without a formula."""
+    """Return the performance of EQUI, which is known in closed form only."""
     poisson = isinstance(checked_scenario(scenario).arrivals, Poisson)
     if method not in {"auto", "closed-form"} or not poisson:
         raise ChainError(

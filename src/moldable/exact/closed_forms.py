@@ -1,9 +1,12 @@
-"""Where is the stationary law known by formula?
+"""Closed forms of the stationary distribution.
 
-One width: the law of Erlang, for every law of sizes; a width that does not divide the servers
-leaves a remainder, and the one narrow job that fits there, for exponential sizes; rigid jobs: the
-recursion of Kaufman (1981) and Roberts (1981), again for every law of sizes. All terms are positive
-and grow from the largest one outwards, so nothing cancels or overflows on any size of cluster.
+- One width: Erlang's formula, for any sizes.
+- One width that does not divide the servers, and one narrow job in the remainder: a recursion, for
+  exponential sizes.
+- Rigid jobs: the recursion of Kaufman (1981) and Roberts (1981), for any sizes.
+
+All terms are positive and are computed from the largest one outwards, so nothing cancels or
+overflows on clusters of any size.
 """
 
 from __future__ import annotations
@@ -15,13 +18,13 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.checks import positive, whole
 from moldable.errors import ChainError
-from moldable.exact.law import Joint, PoolLaw
+from moldable.exact.pool import Joint, PoolLaw
 from moldable.model.assumptions import ROUNDING
 from moldable.model.sizes import Exponential
 from moldable.system.loss_system import System
 
 NEVER: Final = 1e-290
-"""Probability that is as good as none, and below which doubles lose their digits."""
+"""Probability that is neglected, below which doubles lose their digits."""
 MOST_SLOTS: Final = 20_000_000
 
 
@@ -29,7 +32,7 @@ def erlang_b(slots: int, offered: float) -> float:
     """Return the probability that all slots are taken: Erlang's formula B.
 
     Args:
-        slots: how many, at least 1.
+        slots: number of slots, at least 1.
         offered: mean number of slots that jobs would take if none were blocked.
     """
     slots = whole(slots, "slots", ChainError, most=MOST_SLOTS)
@@ -38,7 +41,7 @@ def erlang_b(slots: int, offered: float) -> float:
 
 
 def occupied_slots(slots: int, offered: float) -> Floats:
-    """Return the law of taken slots: Poisson, cut at the number of slots."""
+    """Return the distribution of taken slots: Poisson, truncated at the number of slots."""
     mode = min(slots, int(offered))
     up = np.cumprod(offered / np.arange(mode + 1, slots + 1))
     down = np.cumprod(np.arange(mode, 0, -1) / offered)[::-1]
@@ -48,30 +51,23 @@ def occupied_slots(slots: int, offered: float) -> Floats:
 
 
 def closed_form(pool: System) -> PoolLaw | None:
-    """Return the law of a pool by formula, or None where no formula is known."""
-    if not pool.poisson:
-        return None
-    for form in (_erlang, _rigid, _remainder):
-        law = form(pool)
-        if law is not None:
-            return law
-    return None
+    """Return the distribution of a pool by formula, or None where no formula is known."""
+    return (_erlang(pool) or _rigid(pool) or _remainder(pool)) if pool.poisson else None
 
 
 def _offered(pool: System) -> Floats:
-    """Jobs of each kind that would run if all of its class got it and none were blocked."""
+    """Return the mean jobs of each kind if its whole class got it and none were blocked."""
     rates = np.array([job_class.arrival_rate for job_class in pool.workload.classes])
     return np.asarray(rates[pool.kind_class] * pool.kind_scale)
 
 
 def _one_kind_each(pool: System) -> bool:
-    """Does every class have one width, granted whenever it is free?"""
+    """Return whether every class has one width, granted whenever it is free."""
     if pool.kind_class.tolist() != list(range(len(pool.workload.classes))):
         return False
     for kind, rows in enumerate(pool.wishes):
         free = np.arange(rows.shape[0]) >= min(pool.kind_width[kind], rows.shape[0] - 1)
-        # Idle counts are multiples of the width below the servers' remainder, so rows between them
-        # never matter; they are what shrinking policies would grant there.
+        # In rows where the width does not fit, the class is blocked, or they never occur.
         if not np.allclose(rows[free, kind], 1.0, rtol=0.0, atol=ROUNDING):
             return False
     return True
@@ -86,7 +82,7 @@ def _erlang(pool: System) -> PoolLaw | None:
         pool,
         Joint(np.arange(slots + 1, dtype=np.int64)[None, :], law),
         states=slots + 1,
-        how="Erlang's formula: one width, any law of sizes",
+        how="Erlang's formula: one width, any sizes",
         formula=True,
     )
 
@@ -105,27 +101,30 @@ def _rigid(pool: System) -> PoolLaw | None:
         mean_jobs=offered * room,
         joint=None,
         states=pool.servers + 1,
-        error_bound=0.0,
-        neglected_mass=0.0,
-        how="the recursion of Kaufman and Roberts: rigid jobs, any law of sizes",
+        how="the recursion of Kaufman and Roberts: rigid jobs, any sizes",
         formula=True,
     )
 
 
 def _remainder(pool: System) -> PoolLaw | None:
-    """Solve one wished width that leaves a remainder, which one narrow job fills exactly.
+    """Solve one width that leaves a remainder, which one narrow job fills exactly.
 
-    Wide jobs alone are Erlang's: whatever the narrow job does, they find room until all their slots
-    are taken. The narrow job's row follows from the balance of flows across each cut.
+    The number of wide jobs alone has Erlang's distribution, as the narrow job takes none of their
+    slots. The states with the narrow job follow from the balance of flows across each cut.
     """
-    if len(pool.workload.classes) > 1:
-        return None
+    job_class, rows = pool.workload.classes[0], pool.wishes[0]
     wide = int(np.argmax(pool.kind_width))
-    slots, rest = divmod(pool.servers, int(pool.kind_width[wide]))
-    narrow = _filling(pool, wide, rest)
-    if narrow is None or not isinstance(pool.workload.classes[0].size, Exponential):
+    width = int(pool.kind_width[wide])
+    slots, rest = divmod(pool.servers, width)
+    if len(pool.workload.classes) > 1 or not isinstance(job_class.size, Exponential):
         return None
-    arrivals = pool.workload.classes[0].arrival_rate
+    granted = rows[min(width, rows.shape[0] - 1) :, wide]  # wherever it fits
+    if not 0 < rest < rows.shape[0] or not np.allclose(granted, 1.0, rtol=0.0, atol=ROUNDING):
+        return None
+    filling = np.flatnonzero((pool.kind_width == rest) & (rows[rest] >= 1.0 - ROUNDING))
+    if not filling.size:
+        return None
+    narrow, arrivals = int(filling[0]), job_class.arrival_rate
     beside = _beside(slots, arrivals, pool.kind_scale[[wide, narrow]])
     either = occupied_slots(slots, arrivals * float(pool.kind_scale[wide]))
     counts = np.zeros((pool.kind_width.size, 2 * slots + 2), dtype=np.int64)
@@ -140,21 +139,12 @@ def _remainder(pool: System) -> PoolLaw | None:
     )
 
 
-def _filling(pool: System, wide: int, rest: int) -> int | None:
-    """Return the kind that fills the remainder, if the wide one is granted wherever it fits."""
-    rows, width = pool.wishes[0], int(pool.kind_width[wide])
-    fits = rows[min(width, rows.shape[0] - 1) :, wide]
-    if rest == 0 or rest >= rows.shape[0] or not np.allclose(fits, 1.0, rtol=0.0, atol=ROUNDING):
-        return None
-    fills = np.flatnonzero((pool.kind_width == rest) & (rows[rest] >= 1.0 - ROUNDING))
-    return int(fills[0]) if fills.size else None
-
-
 def _beside(slots: int, arrivals: float, scales: Floats) -> Floats:
     """Return the probabilities of each number of wide jobs while the narrow one runs.
 
-    Relative to the wide jobs' own law t, the row g obeys arrivals t(x) (g(x+1) - g(x)) = ends times
-    the row's mass up to x, where `ends` is the narrow job's rate; it is scaled by what enters it.
+    Relative to the wide jobs' own distribution t, the row g satisfies
+    arrivals t(x) (g(x+1) - g(x)) = (the narrow job's rate) x (the row's mass up to x).
+    It is scaled by the flow into it.
     """
     wide, narrow = scales.tolist()
     law = occupied_slots(slots, arrivals * wide)

@@ -1,4 +1,4 @@
-"""What does EQUI, the preemptive yardstick, come to? A birth-death chain for every size law."""
+"""The performance of EQUI, the preemptive reference: a birth-death chain, for any sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from moldable.system.provenance import provenance
 
 
 def jobs_present(scenario: Scenario) -> Floats:
-    """Return the law of the number of jobs under EQUI: at most n, each with a server at least."""
+    """Return the distribution of the number of jobs under EQUI, from 0 to the servers."""
     workload, servers = scenario.workload, scenario.servers
     if len(workload.classes) != 1:
         raise ChainError(
@@ -23,7 +23,7 @@ def jobs_present(scenario: Scenario) -> Floats:
     job_class = workload.classes[0]
     deaths = Equi.departure_rates(job_class, servers)[1:]
     # By logarithms: on super-linear curves the departure rate falls again as jobs get narrower, so
-    # that the law may have two peaks, with numbers between them too unlikely for floating point.
+    # the distribution may have two peaks with probabilities between them that underflow.
     steps = np.log(job_class.arrival_rate / deaths)
     likeliest = int(np.argmax(np.concatenate(((0.0,), np.cumsum(steps)))))
     up, down = np.cumsum(steps[likeliest:]), np.cumsum(-steps[:likeliest][::-1])[::-1]
@@ -33,7 +33,7 @@ def jobs_present(scenario: Scenario) -> Floats:
 
 
 def equi_performance(scenario: Scenario, reason: str = "asked for") -> Performance:
-    """Sum the law of EQUI up; widths change while jobs run, so nobody is granted one."""
+    """Return the performance of EQUI; it grants no fixed widths, so there are no width shares."""
     law = jobs_present(scenario)
     job_class, servers = scenario.workload.classes[0], scenario.servers
     jobs = np.arange(servers + 1)
@@ -41,7 +41,9 @@ def equi_performance(scenario: Scenario, reason: str = "asked for") -> Performan
     departures = float(law @ Equi.departure_rates(job_class, servers))
     accepted = job_class.arrival_rate * (1.0 - float(law[-1]))
     if not abs(departures - accepted) <= 1e-9 * job_class.arrival_rate:
-        raise ChainError("the law of equi fails rate conservation: a bug, please report it")
+        raise ChainError(
+            "the distribution of equi fails rate conservation: a bug, please report it"
+        )
     time = Estimate.exact(float(law @ jobs) / departures)
     usable = job_class.speedup.up_to(servers)
     widest = int(usable.widths[np.argmax(usable.speedups)])
@@ -55,7 +57,7 @@ def equi_performance(scenario: Scenario, reason: str = "asked for") -> Performan
         departure_rate=departures / servers,
         classes=(ClassPerformance(job_class.name, blocking, time, {}, {}),),
         method="closed-form",
-        reason=f"{reason}: a birth-death chain, any law of sizes",
+        reason=f"{reason}: a birth-death chain, any sizes",
         warnings=(),
         provenance=provenance(scenario, Equi().name),
         detail=ExactDetail(states=servers + 1, error_bound=0.0, neglected_mass=0.0),

@@ -27,8 +27,10 @@ LEAST: Final = 0.1
 DIGITS: Final = 1e-11
 """Relative error of a small mean below which nothing more is computed."""
 
-Solver = Callable[[Floats, float, Floats], Floats]
-"""Given f, an absolute accuracy and a guess, returns v with A v = f as accurately if it can."""
+Matrix = tuple[Any, ...]
+"""A sparse matrix by rows, in the order of the kernels' arguments: start, source, rate, out."""
+Solver = Callable[[Matrix, Floats, float, Floats], Floats]
+"""Given A, f, an absolute accuracy and a guess, returns v with A v close to f."""
 
 
 @final
@@ -38,17 +40,14 @@ class ErrorBound:
     Args:
         chain: the chain.
         reference: the state whose weight is given.
-        solve: given the matrix A as the kernels take it, returns its solver.
+        solve: solves A v = f.
     """
 
-    def __init__(
-        self, chain: Chain, reference: int, solve: Callable[[tuple[Any, ...]], Solver]
-    ) -> None:
-        self.reference, self.matrix = reference, _without(chain, reference)
-        self.solve = solve(self.matrix)
+    def __init__(self, chain: Chain, reference: int, solve: Solver) -> None:
+        self.reference, self.matrix, self.solve = reference, _without(chain, reference), solve
         ones = np.ones(chain.states)
         ones[reference] = 0.0
-        times = self.solve(ones, 1.0 - LEAST, np.zeros(chain.states))
+        times = solve(self.matrix, ones, 1.0 - LEAST, np.zeros(chain.states))
         least = float(self._image(times).min())
         self.hitting_times = times / least if least >= LEAST else np.full(chain.states, np.inf)
 
@@ -62,16 +61,13 @@ class ErrorBound:
         f = np.where(np.arange(f.size) == self.reference, 0.0, f)
         total = self.total(rho)
         accuracy = min(DIGITS * mean / total, 0.1) if total > 0.0 else 0.1
-        v = self.solve(f, accuracy, mean * self.hitting_times)
+        v = self.solve(self.matrix, f, accuracy, mean * self.hitting_times)
         short = float(np.maximum(f - self._image(v), 0.0).max())
         return (float(rho @ np.maximum(v, 0.0)) + short * total) / mean
 
     def _image(self, v: Floats) -> Floats:
         """Return A v less its rounding error; infinite at the reference, which has no equation."""
-        from moldable.kernels.state_space import imbalance
-
-        found = np.empty(v.size)
-        imbalance(*self.matrix, v, found)
+        found = imbalance(self.matrix, v)
         # The terms of a row add up to at most 2 out |v| + |A v| in magnitude where v >= 0.
         terms = 2.0 + np.diff(self.matrix[0])
         found -= ROUNDING * terms * (2.0 * self.matrix[3] * np.abs(v) + np.abs(found))
@@ -79,12 +75,18 @@ class ErrorBound:
         return found
 
 
-def _without(chain: Chain, reference: int) -> tuple[Any, ...]:
-    """Return A by rows, in the order of the kernels' arguments."""
-    from scipy.sparse import csr_array
+def imbalance(matrix: Matrix, weight: Floats) -> Floats:
+    """Return the outflow minus the inflow of each state under some weights."""
+    from moldable.kernels.state_space import imbalance as fill
 
-    shape = (chain.states, chain.states)
-    rows = csr_array((chain.rate, chain.source, chain.start), shape=shape).T.tocsr()
+    gap = np.empty(weight.size)
+    fill(*matrix, weight, gap)
+    return gap
+
+
+def _without(chain: Chain, reference: int) -> Matrix:
+    """Return A by rows."""
+    rows = chain.inflow.T.tocsr()
     rate = np.where(rows.indices == reference, 0.0, rows.data)
     rate[rows.indptr[reference] : rows.indptr[reference + 1]] = 0.0
     return rows.indptr, rows.indices, rate, chain.out

@@ -1,4 +1,4 @@
-"""What is the stationary law of a system, to all digits?"""
+"""The exact stationary distribution of a system, and its performance."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from moldable.arrays import Floats
 from moldable.checks import choice
 from moldable.errors import ChainError
 from moldable.exact.closed_forms import closed_form
-from moldable.exact.law import PoolLaw
-from moldable.exact.pool import formula, refuse_large, solved
+from moldable.exact.pool import PoolLaw, predicted_states, solve_pool
 from moldable.exact.states import MOST_STATES
 from moldable.exact.theory import Theory
 from moldable.model.scenario import Scenario
@@ -26,11 +25,11 @@ METHODS: Final = ("auto", "closed-form", "chain")
 
 
 class StationaryLaw:
-    """The exact stationary law of a workload on a cluster under a policy.
+    """The exact stationary distribution of a workload on a cluster under a policy.
 
     Attributes:
-        system: what it is the law of.
-        pools: the laws of classes that share servers; one unless classes own theirs.
+        system: the workload, the cluster and the policy.
+        pools: distributions of classes that share servers; one unless classes own theirs.
     """
 
     def __init__(self, system: System, pools: tuple[PoolLaw, ...]) -> None:
@@ -44,7 +43,14 @@ class StationaryLaw:
 
     def jobs(self, width: int, job_class: str | None = None) -> Floats:
         """Return the probabilities of 0, 1, ... running jobs of a width (and class)."""
-        laws = [law for pool in self.pools for law in _jobs(pool, width, job_class)]
+        laws = []
+        for law in self.pools:
+            pool = law.pool
+            names = np.array([c.name for c in pool.workload.classes])[pool.kind_class]
+            wanted = (pool.kind_width == width) & ((names == job_class) if job_class else True)
+            if wanted.any():
+                counts, weights = law.counts_known()
+                laws.append(np.bincount(counts[wanted].sum(axis=0), weights).astype(np.float64))
         if not laws:
             widths = sorted(set(self.system.kind_width.tolist()))
             raise ChainError(
@@ -59,80 +65,73 @@ class StationaryLaw:
         return Theory(self.system, self.pools)
 
     def performance(self, reason: str = "asked for") -> Performance:
-        """Sum the law up."""
-        return _performance(self, reason)
+        """Return the performance.
+
+        Args:
+            reason: why this method was used, in words.
+        """
+        system, pools = self.system, self.pools
+        # Kinds and classes are listed pool by pool.
+        granted = np.concatenate([pool.granted for pool in pools])
+        running = np.concatenate([pool.mean_jobs for pool in pools])
+        blocking = np.concatenate([pool.blocking for pool in pools])
+        rates = np.array([c.arrival_rate for c in system.workload.classes])
+        return Performance(
+            blocking=Estimate.exact(float(rates @ blocking / rates.sum())),
+            mean_execution_time=Estimate.exact(_mean_time(system, granted)),
+            quantiles=quantiles(system, granted),
+            width_shares=width_shares(system, granted),
+            mean_jobs=by_width(system, running / system.servers),
+            busy_fraction=float(running @ system.kind_width) / system.servers,
+            departure_rate=float((running / system.kind_scale).sum()) / system.servers,
+            classes=_classes(system, granted, running, blocking),
+            method="closed-form" if all(pool.formula for pool in pools) else "chain",
+            reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in pools))}",
+            warnings=(),
+            provenance=provenance(system.scenario, system.policy_name, pools=list(system.pools)),
+            detail=ExactDetail(
+                states=sum(pool.states for pool in pools),
+                error_bound=max(pool.error_bound for pool in pools),
+                neglected_mass=sum(pool.neglected_mass for pool in pools),
+            ),
+        )
 
 
 def stationary_law(
     scenario: Scenario, policy: Policy | None = None, *, method: str = "auto"
 ) -> StationaryLaw:
-    """Return the exact stationary law, or refuse.
+    """Return the exact stationary distribution, or raise an error if it cannot be computed.
 
     Args:
         scenario: the classes, the cluster and the arrivals, which must be Poisson; sizes
-            exponential or phase-type unless a formula covers any law.
-        policy: who gets how many servers; greedy(p*) by default.
-        method: "closed-form", "chain", or "auto": the former where it is known.
+            exponential or phase-type unless a formula holds for any sizes.
+        policy: greedy(p*) by default.
+        method: "closed-form", "chain", or "auto": a closed form where one is known, else the chain.
     """
     choice(method, METHODS, "method", ChainError)
     return solve_system(build_system(scenario, policy), method)
 
 
 def solve_system(system: System, method: str, most: int = MOST_STATES) -> StationaryLaw:
-    """Solve every pool, by formula where there is one unless the chain is asked for.
+    """Solve every pool, by a formula where one is known unless the chain is asked for.
 
     Windows may grow to `most` states.
     """
     parts = by_pool(system)
-    by_formula = [method != "chain" and closed_form(part) is not None for part in parts]
-    for part, known in zip(parts, by_formula, strict=True):
-        if not known and method != "closed-form":
-            refuse_large(part)
-    laws = [
-        formula(part) if known or method == "closed-form" else solved(part, most)
-        for part, known in zip(parts, by_formula, strict=True)
-    ]
-    return StationaryLaw(system, tuple(laws))
-
-
-def _jobs(law: PoolLaw, width: int, job_class: str | None) -> list[Floats]:
-    pool = law.pool
-    names = np.array([c.name for c in pool.workload.classes])[pool.kind_class]
-    wanted = (pool.kind_width == width) & ((names == job_class) if job_class else True)
-    if not wanted.any():
-        return []
-    joint = law.counts_known()
-    running = joint.counts[wanted].sum(axis=0)
-    return [np.bincount(running, joint.weights).astype(np.float64)]
-
-
-def _performance(law: StationaryLaw, reason: str) -> Performance:
-    system = law.system
-    granted, running = np.zeros(system.kind_width.size), np.zeros(system.kind_width.size)
-    blocking = np.zeros(len(system.workload.classes))
-    for j, pool in enumerate(law.pools):
-        alone = len(law.pools) > 1
-        kinds = system.kind_class == j if alone else np.ones(granted.size, dtype=np.bool_)
-        granted[kinds], running[kinds] = pool.granted, pool.mean_jobs
-        blocking[j : j + 1 if alone else None] = pool.blocking
-    rates = np.array([c.arrival_rate for c in system.workload.classes])
-    return Performance(
-        blocking=Estimate.exact(float(rates @ blocking / rates.sum())),
-        mean_execution_time=Estimate.exact(_mean_time(system, granted)),
-        quantiles=quantiles(system, granted),
-        width_shares=width_shares(system, granted),
-        mean_jobs=by_width(system, running / system.servers),
-        busy_fraction=float(running @ system.kind_width) / system.servers,
-        departure_rate=float((running / system.kind_scale).sum()) / system.servers,
-        classes=_classes(system, granted, running, blocking),
-        method="closed-form" if all(pool.formula for pool in law.pools) else "chain",
-        reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in law.pools))}",
-        warnings=(),
-        provenance=provenance(system.scenario, system.policy_name, pools=list(system.pools)),
-        detail=ExactDetail(
-            states=sum(pool.states for pool in law.pools),
-            error_bound=max(pool.error_bound for pool in law.pools),
-            neglected_mass=sum(pool.neglected_mass for pool in law.pools),
+    laws = [None if method == "chain" else closed_form(part) for part in parts]
+    for part, law in zip(parts, laws, strict=True):
+        if law is None and method == "closed-form":
+            raise ChainError(
+                f"no closed form is known for {part.policy_name} on {part.servers} servers with "
+                f"these sizes and arrivals; use the method 'chain' or 'simulate'"
+            )
+        if law is None:
+            predicted_states(part, refuse=True)
+    return StationaryLaw(
+        system,
+        tuple(
+            solve_pool(part, most) if law is None else law.checked()
+            for part, law in zip(parts, laws, strict=True)
         ),
     )
 

@@ -1,9 +1,9 @@
 """Bound the probability that a chain with two kinds of jobs is outside a set of states.
 
 The bound is by Lyapunov functions V = exp(a excess + b wide), where the excess grows with the idle
-servers beyond their usual number, first as their square and then linearly. In equilibrium the mean
-growth of V is 0. If it falls everywhere outside, the probability outside is at most its mean growth
-within, where it grows, over the least speed at XX
+servers beyond their usual number, first quadratically and then linearly. In equilibrium the mean
+drift of V is 0. If V falls everywhere outside, the probability outside is at most its mean growth
+inside, where it grows, divided by the least rate at which it falls outside.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from moldable.arrays import Floats, Whole
 from moldable.system.count_model import ChainModel
 
 NEGLIGIBLE: Final = 1e-14
-"""Probability below every digit that is reported."""
+"""Probability that does not change any reported digit."""
 TILTS: Final = (0.85, 0.5, 0.1)
 SLOPES: Final = (0.1, 0.3, 1.0)
 RATIOS: Final = (0.01, 0.3, 1.0, 1.7, 3.0, 5.4, 9.0)
-"""Lyapunov functions that are tried: see _Lyapunov."""
+"""Parameters of the Lyapunov functions that are tried; see _Lyapunov."""
 MET: Final = 1e-40
-"""Probability below which states within do not matter to the bound."""
+"""Probability below which states inside do not change the bound."""
 EVENTS: Final = 200
 """Events of the pilot per server: about fifty mean execution times."""
 
@@ -38,13 +38,11 @@ class TwoSlots:
 
     Args:
         model: with two slots, the narrower first.
-        servers: of the pool.
     """
 
-    def __init__(self, model: ChainModel, servers: int) -> None:
-        self.servers, self.model = servers, model
-        self.narrow, self.wide = model.widths.astype(np.int64).tolist()
-        self.entries = model.outcomes[:, :2] * model.arrival_rate
+    def __init__(self, model: ChainModel) -> None:
+        self.model, self.servers, self.entries = model, model.servers, model.entries
+        self.narrow, self.wide = model.slot_widths.tolist()
 
     @cached_property
     def pilot(self) -> tuple[float, float, float, float]:
@@ -52,18 +50,16 @@ class TwoSlots:
         from moldable.kernels.state_space import wander
 
         jobs, moments = np.zeros(2, dtype=np.int64), np.zeros(4)
-        widths = self.model.widths.astype(np.int64)
-        rates = (self.model.rates, self.entries)
-        rng = np.random.default_rng(0)
+        fixed = (self.servers, self.model.slot_widths, self.model.rates, self.entries)
         events = int(min(max(EVENTS * self.servers, 200_000), 5_000_000))
-        wander(rng, self.servers, widths, *rates, events, jobs, moments)
+        wander(np.random.default_rng(0), *fixed, events, jobs, moments)
         wide, wide_variance, idle, idle_variance = moments.tolist()
         return wide, wide_variance, idle, idle_variance
 
 
 @final
 class LyapunovBound:
-    """The best bound that any of the functions gives; those that were good are tried first."""
+    """The best bound of all functions; the last that was good enough is tried first."""
 
     def __init__(self, system: TwoSlots) -> None:
         self.system = system
@@ -75,16 +71,16 @@ class LyapunovBound:
         """Bound the probability of first to last wide jobs, for each number of idle servers.
 
         For given idle servers log V and the growth of V relative to V are linear in the wide jobs,
-        so the ends of their range are enough. That jobs are whole is left out of account.
+        so the ends of their range are enough. Numbers of jobs may be fractions here.
 
         Args:
             sign: 1 if V grows with the wide jobs and idle servers, -1 if it falls.
             first: fewest wide jobs outside the window, for each number of idle servers.
-            last: most of them; where they are fewer, there is nothing outside.
-            inside: idle servers, wide jobs and probabilities of the states within.
+            last: most of them; where that is less, no state is outside.
+            inside: the states inside.
 
         Returns:
-            The bound, and the idle servers where it is decided.
+            The bound, and the number of idle servers that determines it.
         """
         idle = np.flatnonzero(first <= last)
         if idle.size == 0:
@@ -100,7 +96,7 @@ class LyapunovBound:
                 continue
             speed = np.minimum(v.level(idle, first), v.level(idle, last)) + np.log(-growth)
             place = int(np.argmin(speed))
-            best = min(best, (v.growth_within(float(speed[place]), *inside), int(idle[place])))
+            best = min(best, (v.growth_inside(float(speed[place]), *inside), int(idle[place])))
             if best[0] <= NEGLIGIBLE / 20.0:
                 self._good[sign] = (shape,)
                 break
@@ -109,7 +105,7 @@ class LyapunovBound:
 
 @final
 class _Lyapunov:
-    """A function V of idle servers and wide jobs, and how it grows.
+    """A function V of idle servers and wide jobs.
 
     Args:
         system: the two slots.
@@ -147,7 +143,7 @@ class _Lyapunov:
             found += coming[:, slot] * np.expm1(down)
         return found
 
-    def growth_within(self, least: float, idle: Whole, wide: Floats, law: Floats) -> float:
+    def growth_inside(self, least: float, idle: Whole, wide: Floats, law: Floats) -> float:
         """Return the mean growth of V where it grows, over exp(least); at most 1."""
         grows = np.maximum(self.growth(idle, wide), 0.0)
         with np.errstate(over="ignore"):

@@ -1,124 +1,176 @@
-"""Which exact method fits a pool of servers?"""
+"""The stationary distribution of classes that share servers, from their chain of job counts."""
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Final
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, NamedTuple, Self, final
 
 import numpy as np
 
-from moldable.arrays import Floats, Ints, Whole
+from moldable.arrays import Floats, Whole
 from moldable.errors import ChainError
-from moldable.exact.closed_forms import closed_form
-from moldable.exact.law import Joint, PoolLaw
-from moldable.exact.states import MOST_STATES, count_states, refuse_too_many, whole_chain
+from moldable.exact.states import (
+    MOST_STATES,
+    count_states,
+    product_form,
+    refuse_too_many,
+    whole_chain,
+)
 from moldable.exact.stationary import stationary
-from moldable.exact.window import first_states, product_form, solve_window
+from moldable.exact.window import first_states, solve_window
+from moldable.model.assumptions import ROUNDING
 from moldable.system.count_model import ChainModel, chain_model
 from moldable.system.loss_system import System
 
+AGREEMENT: Final = 1e-8
+"""Largest error of the two self-checks, relative to the flow of jobs."""
 WINDOW_FROM: Final = 20_000
-"""States of two slots from which a window is worth its bookkeeping."""
-TWO: Final = 2
+"""States of two slots above which a window is used."""
 
 
-def formula(pool: System) -> PoolLaw:
-    """Return the law of a pool by formula, or refuse."""
-    law = closed_form(pool)
-    if law is None:
-        raise ChainError(
-            f"no closed form is known for {pool.policy_name} on {pool.servers} servers with these "
-            f"sizes and arrivals; use the method 'chain' or 'simulate'"
-        )
-    return law.checked()
+class Joint(NamedTuple):
+    """Jobs of each kind, a column for each state, and the probability of each state."""
+
+    counts: Whole
+    weights: Floats
 
 
-def solved(pool: System, most: int = MOST_STATES) -> PoolLaw:
-    """Return the law of a pool from its chain, or refuse with the number of states.
+@final
+@dataclass(frozen=True, eq=False)
+class PoolLaw:
+    """The stationary distribution of classes that share servers.
 
-    A window may grow to `most` states.
+    Arrivals are Poisson, so they find the system in this distribution.
+
+    Attributes:
+        pool: the system.
+        busy: probabilities of 0, 1, ... busy servers.
+        mean_jobs: jobs of each kind.
+        joint: distribution of the counts of all kinds; None where only the busy servers are known.
+        states: number of states solved for.
+        how: the method, in words.
+        error_bound: on the probabilities and, relatively, on the blocking.
+        neglected_mass: bound on the probability of states that were left out.
+        formula: whether the method is a closed form.
     """
+
+    pool: System
+    busy: Floats
+    mean_jobs: Floats
+    joint: Joint | None
+    states: int
+    how: str
+    error_bound: float = 0.0
+    neglected_mass: float = 0.0
+    formula: bool = False
+
+    @classmethod
+    def of(cls, pool: System, joint: Joint, **details: Any) -> Self:
+        """Compute means and busy servers from the distribution of the counts."""
+        counts, weights = joint
+        held = pool.kind_width @ counts
+        busy = np.bincount(held, weights, pool.servers + 1).astype(np.float64)
+        return cls(pool, busy, counts @ weights, joint, **details)
+
+    @cached_property
+    def granted(self) -> Floats:
+        """Jobs of each kind granted per unit of time."""
+        rates = np.zeros(self.pool.kind_width.size)
+        for j, job_class in enumerate(self.pool.workload.classes):
+            rates += job_class.arrival_rate * (self._seen(j) @ self.pool.wishes[j])
+        return rates
+
+    @cached_property
+    def blocking(self) -> Floats:
+        """Probability that a job of each class is blocked."""
+        found = []
+        for j, rows in enumerate(self.pool.wishes):
+            missing = 1.0 - rows.sum(axis=1)
+            # Smaller values are rounding errors of the shares.
+            found.append(self._seen(j) @ np.where(missing > ROUNDING, missing, 0.0))
+        return np.array(found)
+
+    def counts_known(self) -> Joint:
+        """Return the distribution of the counts, or raise an error that names the method for it."""
+        if self.joint is None:
+            raise ChainError(
+                f"{self.how} gives busy servers and means only; use the method 'chain' for the "
+                f"distribution of the counts"
+            )
+        return self.joint
+
+    def _seen(self, j: int) -> Floats:
+        """Return how often an arrival reads each row of its class's table."""
+        idle = self.busy[::-1]
+        last = self.pool.wishes[j].shape[0] - 1
+        return np.asarray(np.append(idle[:last], idle[last:].sum()))
+
+    def checked(self) -> PoolLaw:
+        """Return the distribution, or raise an error if it violates flow balance."""
+        flow = self.pool.workload.arrival_rate
+        leaving = self.mean_jobs / self.pool.kind_scale
+        rates = np.array([c.arrival_rate for c in self.pool.workload.classes])
+        accepted = flow - float(rates @ self.blocking)
+        gaps = {
+            "rate conservation": abs(float(leaving.sum()) - accepted) / flow,
+            "Little's law": float(np.abs(leaving - self.granted).max()) / flow,
+        }
+        for name, gap in gaps.items():
+            if not gap <= AGREEMENT:
+                raise ChainError(
+                    f"the exact answer fails {name} by {gap:.2g} of the flow of jobs, more than "
+                    f"{AGREEMENT:g}: the equations were not solved; simulate instead"
+                )
+        return self
+
+
+def solve_pool(pool: System, most: int = MOST_STATES) -> PoolLaw:
+    """Solve the chain of a pool; a window may grow to `most` states."""
     model = _model(pool)
-    if _two_kinds(model) and count_states(_widths(model), pool.servers) > WINDOW_FROM:
-        return _windowed(pool, model, most).checked()
-    chain = whole_chain(model, pool.servers)
-    guess = product_form(chain.counts, _with_room(pool, model))
-    law, error = stationary(chain, guess, model.blocked(chain.counts, pool.servers))
-    by_kind = chain.counts.reshape(-1, model.phases, chain.states).sum(axis=1)
-    return PoolLaw.of(
-        pool,
-        Joint(by_kind, law),
-        states=chain.states,
-        error_bound=error,
-        how=f"the whole chain of {chain.states:,} states",
-    ).checked()
+    if _windowed(model):
+        counts, law, error, neglected = solve_window(model, most)
+        how = f"a window of {law.size:,} states"
+    else:
+        chain, neglected = whole_chain(model), 0.0
+        guess = product_form(chain.counts, _with_room(pool, model))
+        law, error = stationary(chain, guess, model.blocked(chain.counts))
+        counts = chain.counts.reshape(-1, model.phases, chain.states).sum(axis=1)
+        how = f"the whole chain of {law.size:,} states"
+    details = {"states": law.size, "how": how, "error_bound": error, "neglected_mass": neglected}
+    return PoolLaw.of(pool, Joint(counts, law), **details).checked()
 
 
-def predicted_states(pool: System) -> int | None:
-    """Return how many states the chain would have; None if the system has no chain."""
+def predicted_states(pool: System, *, refuse: bool = False) -> int | None:
+    """Return the number of states of the chain; None if the system has no chain.
+
+    Args:
+        pool: the system.
+        refuse: raise an error if there are too many to solve.
+    """
     try:
         model = _model(pool)
     except ChainError:
         return None
-    return _predicted(pool, model)
-
-
-def refuse_large(pool: System) -> None:
-    """Refuse a chain that would be too large, with the number of its states."""
-    try:
-        model = _model(pool)
-    except ChainError:
-        return  # solving it will say why there is none
-    refuse_too_many(_predicted(pool, model), pool.servers, model.rates.size)
-
-
-def _predicted(pool: System, model: ChainModel) -> int:
-    states = count_states(_widths(model), pool.servers)
-    if _two_kinds(model) and states > WINDOW_FROM:
-        return min(states, first_states(_narrow_first(model)[0], pool.servers))
+    states = count_states(model.slot_widths, model.servers)
+    if _windowed(model):
+        states = min(states, first_states(model))
+    if refuse:
+        refuse_too_many(states, model)
     return states
 
 
+def _windowed(model: ChainModel) -> bool:
+    """Return whether the slots are two kinds, not two phases of one, with many states."""
+    two_kinds = model.rates.size == 2 and model.phases == 1  # noqa: PLR2004 - two
+    return two_kinds and count_states(model.slot_widths, model.servers) > WINDOW_FROM
+
+
 def _with_room(pool: System, model: ChainModel) -> Floats:
-    """Return the jobs in each slot if there were always room: a first guess."""
+    """Return the mean jobs in each slot if there were always room: a first guess."""
     entering = model.arrival_rate * model.outcomes[-1, : model.rates.size]
     by_kind = entering.reshape(-1, model.phases).sum(axis=1) * pool.kind_scale
     return np.asarray((by_kind[:, None] * model.residual[pool.kind_class]).ravel())
-
-
-def _windowed(pool: System, model: ChainModel, most: int) -> PoolLaw:
-    ordered, order = _narrow_first(model)
-    window = solve_window(ordered, pool.servers, most)
-    return PoolLaw.of(
-        pool,
-        Joint(window.chain.counts[order], window.law),
-        states=window.chain.states,
-        error_bound=window.error_bound,
-        neglected_mass=window.neglected_mass,
-        how=f"a window of {window.chain.states:,} states",
-    )
-
-
-def _narrow_first(model: ChainModel) -> tuple[ChainModel, Whole]:
-    """Return the two slots with the narrower first, and the order that undoes it."""
-    order = np.argsort(model.widths, kind="stable")
-    outcomes = model.outcomes.copy()
-    outcomes[:, :TWO] = model.outcomes[:, order]
-    return (
-        dataclasses.replace(
-            model, rates=model.rates[order], widths=model.widths[order], outcomes=outcomes
-        ),
-        np.argsort(order),
-    )
-
-
-def _two_kinds(model: ChainModel) -> bool:
-    """Are the slots two kinds, not two phases of one, between which jobs move?"""
-    return model.rates.size == TWO and model.phases == 1
-
-
-def _widths(model: ChainModel) -> Ints:
-    return model.widths.astype(np.int64)
 
 
 def _model(pool: System) -> ChainModel:

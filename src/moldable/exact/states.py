@@ -1,10 +1,10 @@
-"""How many states does a chain of counts have, and how does it move between them?"""
+"""The states of a chain of job counts, and the rates between them."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
@@ -12,10 +12,13 @@ from moldable.arrays import Floats, Ints, Whole
 from moldable.errors import ChainError
 from moldable.system.count_model import ChainModel
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 LARGEST_TABLE: Final = 1_000_000
-"""Servers up to which states are counted one by one."""
+"""Servers up to which states are counted exactly."""
 MOST_STATES: Final = 5_000_000
-"""What fits into a few gigabytes with five widths."""
+"""Limit on states, for a few gigabytes of memory with five widths."""
 
 
 @final
@@ -25,7 +28,7 @@ class Chain:
 
     Attributes:
         counts: jobs in each slot, a column for each state.
-        start: where the row of each state begins in the next two.
+        start: where the row of each state begins in `source` and `rate`.
         source: states that lead to it.
         rate: their rates.
         out: the total rate out of each state.
@@ -39,15 +42,20 @@ class Chain:
 
     @property
     def states(self) -> int:
-        """How many there are."""
+        """Number of states."""
         return self.out.size
+
+    @property
+    def inflow(self) -> csr_array[Any]:
+        """Rates into each state (row) from each state (column)."""
+        from scipy.sparse import csr_array
+
+        shape = (self.states, self.states)
+        return csr_array((self.rate, self.source, self.start), shape=shape)
 
 
 def state_table(widths: Ints, servers: int) -> Ints:
-    """Count the states of the first j slots on m servers, for every j and m.
-
-    Counts beyond any use are capped, so that they cannot overflow.
-    """
+    """Count the states of the first j slots on m servers, for every j and m; at most 1e17."""
     table = np.ones((widths.size + 1, servers + 1), dtype=np.int64)
     for j, width in enumerate(widths.tolist()):
         for first in range(min(width, servers + 1)):
@@ -57,7 +65,7 @@ def state_table(widths: Ints, servers: int) -> Ints:
 
 
 def count_states(widths: Ints, servers: int) -> int:
-    """Return how many states there are, roughly for huge clusters; 1e17 means at least that."""
+    """Return the number of states, approximately for huge clusters; at most 1e17."""
     slots = widths.size
     if servers > LARGEST_TABLE:
         # The volume of the simplex: within a slot's worth of the count, and far beyond any limit.
@@ -68,57 +76,60 @@ def count_states(widths: Ints, servers: int) -> int:
     return int(state_table(widths, servers)[-1, -1])
 
 
-def refuse_too_many(states: int, servers: int, slots: int) -> None:
-    """Refuse chains that would not fit, before any work is done."""
+def format_states(states: int) -> str:
+    """Write a number of states for messages, with few digits if it is huge."""
+    return f"{states:,}" if states < 1e15 else f"{states:.2g}"  # noqa: PLR2004 - unreadable
+
+
+def refuse_too_many(states: int, model: ChainModel) -> None:
+    """Refuse chains that do not fit into memory, before any work is done."""
     if states > MOST_STATES:
-        what = f"{states:,}" if states < 1e15 else f"{states:.2g}"  # noqa: PLR2004 - unreadable
         raise ChainError(
-            f"the chain of {servers} servers has {what} states in {slots} dimensions, more than "
-            f"the {MOST_STATES:,} that can be solved exactly; simulate instead, or ask for fewer "
-            f"servers, fewer widths or simpler sizes"
+            f"the chain of {model.servers} servers has {format_states(states)} states in "
+            f"{model.rates.size} dimensions, more than the {MOST_STATES:,} that can be solved "
+            f"exactly; simulate instead, or ask for fewer servers, fewer widths or simpler sizes"
         )
 
 
-def whole_chain(model: ChainModel, servers: int) -> Chain:
+def whole_chain(model: ChainModel) -> Chain:
     """List all states and the rates between them."""
     from moldable.kernels.state_space import inflow, list_states
 
-    widths = model.widths.astype(np.int64)
+    servers, widths = model.servers, model.slot_widths
     table = state_table(widths, servers)
     states = int(table[-1, -1])
-    refuse_too_many(states, servers, widths.size)
+    refuse_too_many(states, model)
     counts = np.empty((widths.size, states), dtype=np.int32)
     idle = np.empty(states, dtype=np.int64)
     list_states(widths, servers, counts, idle)
-    moves = _moves(model)
+    # Probabilities of the next phase, a row for each slot.
+    moves = np.diff(model.jumps.reshape(widths.size, model.phases), axis=1, prepend=0.0)
     most = states * int(2 * widths.size + np.count_nonzero(moves))
     start, out = np.empty(states + 1, dtype=np.int32), np.empty(states)
     source, rate = np.empty(most, dtype=np.int32), np.empty(most)
-    entries = model.outcomes[:, : widths.size] * model.arrival_rate
-    fixed = (servers, widths, table, model.rates, entries, moves)
+    fixed = (servers, widths, table, model.rates, model.entries, moves)
     used = inflow(counts, idle, *fixed, start, source, rate, out)
     return _reachable(Chain(counts, start, source[:used], rate[:used], out))
 
 
-def _moves(model: ChainModel) -> Floats:
-    """Return the probability of each next phase, a row for each slot."""
-    cumulative = model.jumps.reshape(model.rates.size, model.phases)
-    return np.diff(cumulative, axis=1, prepend=0.0)
-
-
 def _reachable(chain: Chain) -> Chain:
-    """Leave out states that are never met again once left: they have no probability.
-
-    The empty system, the first state, can always be reached, so the rest is what it leads to.
-    """
-    from scipy.sparse import csr_array
+    """Remove transient states; the empty system, the first state, is recurrent."""
     from scipy.sparse.csgraph import breadth_first_order
 
-    shape = (chain.states, chain.states)
-    into = csr_array((chain.rate, chain.source, chain.start), shape=shape)
-    met = breadth_first_order(into.T.tocsr(), 0, return_predecessors=False)
+    inflow = chain.inflow
+    met = breadth_first_order(inflow.T.tocsr(), 0, return_predecessors=False)
     if met.size == chain.states:
         return chain
     met.sort()
-    part = into[met][:, met].tocsr()
+    part = inflow[met][:, met].tocsr()
     return Chain(chain.counts[:, met], part.indptr, part.indices, part.data, chain.out[met])
+
+
+def product_form(counts: Whole, offered: Floats) -> Floats:
+    """Return weights of states as if counts were independent and Poisson, scaled to at most 1."""
+    logs = np.zeros(counts.shape[1])
+    for jobs, mean in zip(counts, np.maximum(offered, 1e-3), strict=True):
+        steps = np.log(mean) - np.log(np.arange(1, int(jobs.max()) + 1))
+        logs += np.concatenate(((0.0,), np.cumsum(steps)))[jobs]
+    weights: Floats = np.exp(np.maximum(logs - logs.max(), -600.0))
+    return weights

@@ -2,29 +2,28 @@
 
 Chains in one or two dimensions are factorised: their factors stay sparse. Others are solved by
 BiCGSTAB, preconditioned by one Gauss-Seidel sweep and restarted from its own answer until the
-balance equations hold to the last digits; nearly decomposable ones, where it fails, are factorised
-while that fits. What cannot be bounded is refused.
+balance equations hold to the last digits. Where that fails, in nearly decomposable chains, they are
+factorised if they are small enough. Answers whose error cannot be bounded are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 
 from moldable.arrays import Floats
 from moldable.errors import NearlyDecomposableError
-from moldable.exact.error_bound import ErrorBound, Solver
+from moldable.exact.error_bound import ErrorBound, Matrix, imbalance
 from moldable.exact.states import Chain
 
 FACTORISED: Final = {True: 1_500_000, False: 4_000}
 """States up to which factors are worth their memory: in at most two dimensions (True), or more."""
 LAST_RESORT: Final = 30_000
-"""States in more dimensions that are factorised where iterating fails: a gigabyte, ten seconds."""
+"""States in more dimensions up to which chains are factorised where iterating fails: 1 GB, 10 s."""
 GOOD: Final = 1e-9
-"""Largest error bound that is an answer: of the law in l1, and of the mean of `rare` relatively."""
+"""Largest accepted error bound: of the distribution in l1, and of the mean of `rare` relatively."""
 ENOUGH: Final = 1e-14
 """Residual, relative to the flow, at which iterating stops."""
 ROUNDS: Final = 12
@@ -32,13 +31,13 @@ STEPS: Final = 400
 GAIN: Final = 1e-6
 """Factor by which each round improves the residual before the next starts afresh."""
 STALLED: Final = 0.5
-"""Share of the residual left by a round after which no more are tried."""
+"""Share of the residual left by a round above which iterating stops."""
 ROUGH: Final = 0.03
 """The same for vectors that only bound an error."""
 SWEEPS: Final = 30
 GUESSES: Final = 3
 FAR: Final = 1e3
-"""How much likelier than the one guessed the likeliest state may be."""
+"""Largest ratio of the probabilities of the likeliest state and the reference."""
 NEVER: Final = 1e-15
 """Mean of `rare` below which its error is bounded relative to this instead."""
 DIGITS: Final = 1e-15
@@ -63,10 +62,10 @@ def stationary(chain: Chain, guess: Floats, rare: Floats | None = None) -> tuple
         return np.ones(1), 0.0
     rough = _relaxed(chain, guess)
     for solve in _solvers(chain):
-        answer = solve(chain, rough)
-        error = _error(answer, rare)
+        law, rho, bound = solve(chain, rough)
+        error = _error(law, rho, bound, rare)
         if error <= GOOD:
-            return answer.law, error
+            return law, error
     raise NearlyDecomposableError(
         f"the chain of {chain.states:,} states is nearly decomposable: it moves so rarely between "
         f"some of its states that the error of its stationary distribution cannot be bounded by "
@@ -74,28 +73,22 @@ def stationary(chain: Chain, guess: Floats, rare: Floats | None = None) -> tuple
     )
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Answer:
-    """A law, bounds on the errors of its balance equations, and what they do to it."""
-
-    law: Floats
-    rho: Floats
-    bound: ErrorBound
+Answer = tuple[Floats, Floats, ErrorBound]
+"""A distribution, bounds on the errors of its balance equations, and what bounds their effect."""
 
 
-def _error(answer: _Answer, rare: Floats | None) -> float:
-    total = answer.bound.total(answer.rho)
+def _error(law: Floats, rho: Floats, bound: ErrorBound, rare: Floats | None) -> float:
+    total = bound.total(rho)
     error = 2.0 * total + DIGITS  # the second half is that of the normalisation
     if rare is None or not error <= GOOD:
         return error
-    mean = max(float(answer.law @ rare), NEVER)
+    mean = max(float(law @ rare), NEVER)
     # The bound on all weights is usually small enough for the mean, too.
     plain = total * float(rare.max()) / mean
-    return error + (plain if plain <= 0.5 * GOOD else answer.bound.mean(answer.rho, rare, mean))
+    return error + (plain if plain <= 0.5 * GOOD else bound.mean(rho, rare, mean))
 
 
-def _solvers(chain: Chain) -> tuple[Callable[[Chain, Floats], _Answer], ...]:
+def _solvers(chain: Chain) -> tuple[Callable[[Chain, Floats], Answer], ...]:
     flat = chain.counts.shape[0] <= 2  # noqa: PLR2004 - dimensions
     if chain.states <= FACTORISED[flat]:
         return (_factorised,)
@@ -111,17 +104,8 @@ def _relaxed(chain: Chain, guess: Floats) -> Floats:
     return np.asarray(weight / weight.sum())
 
 
-def _arrays(chain: Chain) -> tuple[Any, ...]:
-    """Return the chain in the order of the kernels' arguments."""
+def _arrays(chain: Chain) -> Matrix:
     return chain.start, chain.source, chain.rate, chain.out
-
-
-def _imbalance(arrays: tuple[Any, ...], weight: Floats) -> Floats:
-    from moldable.kernels.state_space import imbalance
-
-    gap = np.empty(weight.size)
-    imbalance(*arrays, weight, gap)
-    return gap
 
 
 def _exact_imbalance(chain: Chain, high: Floats, low: Floats) -> Floats:
@@ -132,8 +116,8 @@ def _exact_imbalance(chain: Chain, high: Floats, low: Floats) -> Floats:
     return gap
 
 
-def _factorised(chain: Chain, rough: Floats) -> _Answer:
-    """Solve for all states relative to the likeliest, which is sought again if the guess missed."""
+def _factorised(chain: Chain, rough: Floats) -> Answer:
+    """Solve relative to the likeliest state, again if the guess missed it."""
     weights = rough
     for _ in range(GUESSES):
         # Far from the likeliest state even the sign is rounding, but not where it is largest.
@@ -142,25 +126,24 @@ def _factorised(chain: Chain, rough: Floats) -> _Answer:
         if float(np.abs(weights).max()) <= FAR:
             break
     law, rho = factors.refined(weights)
-    return _Answer(law, rho, ErrorBound(chain, factors.reference, factors.transposed))
+    return law, rho, ErrorBound(chain, factors.reference, factors.solve_transposed)
 
 
 @final
 class _Factors:
     """The balance equations, factorised relative to one state.
 
-    What is left without that state is an M-matrix, which needs no pivoting. Relative to a state
-    that is hardly ever met, rounding would swamp the others.
+    Without that state they are an M-matrix, which needs no pivoting. Relative to a state of tiny
+    probability, rounding errors would dominate the others.
     """
 
     def __init__(self, chain: Chain, reference: int) -> None:
-        from scipy.sparse import csr_array, diags_array
+        from scipy.sparse import diags_array
         from scipy.sparse.linalg import splu
 
         self.chain, self.reference = chain, reference
         self.others = np.arange(chain.states) != reference
-        shape = (chain.states, chain.states)
-        inflow = csr_array((chain.rate, chain.source, chain.start), shape=shape)
+        inflow = chain.inflow
         balance = (diags_array(chain.out) - inflow).tocsr()[self.others][:, self.others].tocsc()
         self.entering = inflow[:, [reference]].toarray().ravel()[self.others]
         self.lu = splu(
@@ -171,16 +154,16 @@ class _Factors:
         )
 
     def weights(self) -> Floats:
-        """Return the weights relative to the reference, as rounding leaves them."""
+        """Return the weights relative to the reference, with rounding errors."""
         found = np.ones(self.chain.states)
         found[self.others] = self.lu.solve(self.entering)
         return found
 
     def refined(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Correct weights until their balance equations hold far below rounding.
+        """Return the distribution and bounds on the errors of its balance equations.
 
-        Returns the law and bounds on the errors of its balance equations. The weights are sums of
-        two numbers meanwhile: their rounding alone would unbalance a nearly decomposable chain.
+        Weights are refined as sums of two numbers: the rounding of one would unbalance a nearly
+        decomposable chain.
         """
         high, low = weights, np.zeros(weights.size)
         for _ in range(REFINEMENTS):
@@ -197,31 +180,33 @@ class _Factors:
         law = np.maximum(high, 0.0)
         return law / law.sum(), rho / law.sum()
 
-    def transposed(self, matrix: tuple[Any, ...]) -> Solver:  # noqa: ARG002 - factorised already
-        """Return the solver of the transposed equations."""
+    def solve_transposed(
+        self,
+        matrix: Matrix,  # noqa: ARG002 - factorised already
+        f: Floats,
+        accuracy: float,  # noqa: ARG002 - direct
+        near: Floats,  # noqa: ARG002 - direct
+    ) -> Floats:
+        """Return v with A v = f; see `error_bound.Solver`."""
+        v = np.zeros(f.size)
+        v[self.others] = self.lu.solve(f[self.others], "T")
+        return v
 
-        def solve(f: Floats, accuracy: float, near: Floats) -> Floats:  # noqa: ARG001 - direct
-            v = np.zeros(f.size)
-            v[self.others] = self.lu.solve(f[self.others], "T")
-            return v
 
-        return solve
-
-
-def _iterated(chain: Chain, rough: Floats) -> _Answer:
+def _iterated(chain: Chain, rough: Floats) -> Answer:
     from moldable.kernels.state_space import improve
 
     arrays, law, best = _arrays(chain), rough, np.inf
     step, better = np.empty(chain.states), rough
     for _ in range(ROUNDS):
-        gap = _imbalance(arrays, better)
+        gap = imbalance(arrays, better)
         residual = float(np.abs(gap).sum() / (chain.out * np.abs(better)).sum())
         if not residual < STALLED * best:
             break
         law, best = better, residual
         if best <= ENOUGH:
             break
-        # To ask for more than rounding allows takes all steps, and gives nothing.
+        # More than rounding allows would take all steps for nothing.
         improve(arrays, -gap, STEPS, max(GAIN, 0.1 * ENOUGH / best), step)
         better = law + step
         better /= better.sum()
@@ -230,20 +215,18 @@ def _iterated(chain: Chain, rough: Floats) -> _Answer:
     reference = int(np.argmax(law))
     rho = np.abs(_exact_imbalance(chain, law, np.zeros(law.size)))
     rho[reference] = 0.0
-    return _Answer(law, rho, ErrorBound(chain, reference, _iterated_solver))
+    return law, rho, ErrorBound(chain, reference, _iterated_solution)
 
 
-def _iterated_solver(matrix: tuple[Any, ...]) -> Solver:
+def _iterated_solution(matrix: Matrix, f: Floats, accuracy: float, near: Floats) -> Floats:
+    """Return v with A v close to f; see `error_bound.Solver`."""
     from moldable.kernels.state_space import improve
 
-    def solve(f: Floats, accuracy: float, near: Floats) -> Floats:
-        v, step, best = near.copy(), np.empty(f.size), np.inf
-        gap = f - _imbalance(matrix, v)
-        while float(np.abs(gap).max()) > accuracy and float(gap @ gap) < STALLED * best:
-            best = float(gap @ gap)
-            improve(matrix, gap, STEPS, ROUGH, step)
-            v += step
-            gap = f - _imbalance(matrix, v)
-        return v
-
-    return solve
+    v, step, best = near.copy(), np.empty(f.size), np.inf
+    gap = f - imbalance(matrix, v)
+    while float(np.abs(gap).max()) > accuracy and float(gap @ gap) < STALLED * best:
+        best = float(gap @ gap)
+        improve(matrix, gap, STEPS, ROUGH, step)
+        v += step
+        gap = f - imbalance(matrix, v)
+    return v

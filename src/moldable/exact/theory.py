@@ -1,8 +1,8 @@
-"""How do the terms of the paper's proof compare with the exact law?
+"""The terms of the paper's proof under the exact stationary distribution.
 
-Section 5 of the paper bounds the distance of the scaled state x = X/n from the optimum y*. Here
-every term of that argument is a number: the distance itself, the identity of generators (Lemma 1),
-the collapse of the state space (Lemma 2) and the drift of the departure rate (Lemma 3).
+Section 5 of the paper bounds the distance of the scaled state x = X/n from the optimum y*. This
+module evaluates the distance itself, the identity of generators (Lemma 1), the collapse of the
+state space (Lemma 2) and the drift of the departure rate (Lemma 3).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from moldable.allocation.optimum import Optimum, optimum
 from moldable.arrays import Floats
 from moldable.errors import ChainError
-from moldable.exact.law import Joint, PoolLaw
+from moldable.exact.pool import PoolLaw
 from moldable.model.sizes import Exponential
 from moldable.system.loss_system import System
 
@@ -39,7 +39,7 @@ class GeneratorIdentity:
 
 @final
 class Theory:
-    """The paper's quantities under an exact law of one class on one pool, in mean sizes."""
+    """The paper's quantities for one class on one pool, in mean sizes."""
 
     def __init__(self, system: System, pools: tuple[PoolLaw, ...]) -> None:
         if len(system.workload.classes) != 1:
@@ -50,10 +50,10 @@ class Theory:
         if not isinstance(system.workload.classes[0].size, Exponential):
             raise ChainError(
                 f"the paper's lemmas are about exponential sizes; these are "
-                f"{system.workload.classes[0].size}: use the law itself instead"
+                f"{system.workload.classes[0].size}: use the distribution itself instead"
             )
-        self.system, self.law = system, pools[0]
-        self.joint: Joint = self.law.counts_known()
+        self.system = system
+        self.joint = pools[0].counts_known()
 
     @cached_property
     def optimum(self) -> Optimum:
@@ -64,7 +64,7 @@ class Theory:
 
     @cached_property
     def _target(self) -> Floats:
-        """y* at the kinds that occur."""
+        """Return y* at the kinds that occur."""
         place = np.searchsorted(self.optimum.widths, self.system.kind_width)
         return np.asarray(self.optimum.scaled_jobs[place])
 
@@ -74,7 +74,7 @@ class Theory:
 
     @cached_property
     def _speeds(self) -> Floats:
-        """s_i of the kinds that occur."""
+        """Return s_i of the kinds that occur."""
         return np.asarray(self.system.workload.classes[0].mean_size / self.system.kind_scale)
 
     @property
@@ -103,13 +103,13 @@ class Theory:
 
     @property
     def narrow_jobs(self) -> float:
-        """E[sum of x_i over i < i1]: what Lemma 2 says is at most 1/n."""
+        """E[sum of x_i over i < i1], at most 1/n by Lemma 2."""
         narrow = self.system.kind_width < self.optimum.i1
         return float(self._scaled[narrow].sum(axis=0) @ self.joint.weights)
 
     @property
     def several_narrow_jobs(self) -> float:
-        """P(more than one job narrower than i1): what Lemma 2 says is 0."""
+        """P(more than one job narrower than i1), 0 by Lemma 2."""
         narrow = self.system.kind_width < self.optimum.i1
         several = self.joint.counts[narrow].sum(axis=0) > 1
         return float(self.joint.weights[several].sum())

@@ -1,43 +1,52 @@
-"""How fast can jobs run if only so many may be blocked?
+"""The best policies under a limit on blocking, or on the mean execution time.
 
-Among all policies, mixtures of them included, the least mean execution time with blocking at most
-epsilon. Write B for blocking and W = (1 - B) E[D] for the accepted time per arrival. A policy that
-is drawn at random for long epochs, a with probability q and b otherwise, has
+Write B for blocking and W = (1 - B) E[D] for the accepted time per arrival. A policy that is drawn
+at random for long epochs, a with probability q and b otherwise, has
 
     B = q B_a + (1 - q) B_b,   W = q W_a + (1 - q) W_b,   E[D] = W / (1 - B),
 
-so what mixtures reach is the convex hull of what policies reach, and its lower edge is found by
-pricing blocked jobs: the slope between two points is the price at which both cost the same.
+so mixtures reach the convex hull of what single policies reach. The blocking cost is a Lagrange
+multiplier: the best policy at a cost is a vertex of the lower edge of the hull, and the slope
+between two vertices is the cost at which both are equally good. Both limits, B <= epsilon and
+W <= T (1 - B), are lines, so one search finds the segment of the edge that crosses them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from functools import partial
+from typing import Any, Final, TypeVar, final
 
 from moldable.checks import fraction
 from moldable.errors import ChainError, InfeasibleError
 from moldable.model.scenario import Scenario
-from moldable.optimal.optimal_control import TOLERANCE, OptimalControl, solve
-from moldable.optimal.pricing import SAME, SOLUTIONS, Pricing, mixture, same
-from moldable.optimal.problem import control_problem
+from moldable.optimal.optimal_control import FINEST, TOLERANCE, OptimalControl, solve
+from moldable.optimal.problem import ControlProblem, control_problem
+
+SOLUTIONS: Final = 60
+"""Blocking costs tried before the search stops."""
+SAME: Final = 1e-12
+"""Relative difference of solutions that is rounding."""
+FINER: Final = 0.1
+"""Tolerance of each solution, relative to that of the answer."""
 
 
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class LeastTime:
-    """The least mean execution time with at most so many jobs blocked.
+    """The least mean execution time under a limit on blocking.
 
     Attributes:
-        max_blocking: what was asked for.
-        blocking: what is reached.
+        max_blocking: the limit.
+        blocking: the blocking that is reached.
         mean_execution_time: of accepted jobs, in units of time.
-        lower_bound: below which no policy's mean execution time can be, nor that of a mixture.
+        lower_bound: of the mean execution time of every policy and mixture within the limit.
         policies: the one or two policies to follow.
         shares: probability with which each is drawn, at the start of every long epoch.
-        price: of a blocked job at which these policies are the best, in mean sizes.
-        solutions: prices that were tried.
+        blocking_cost: in mean sizes, at which these policies are optimal.
+        solutions: number of blocking costs that were tried.
     """
 
     max_blocking: float
@@ -46,12 +55,12 @@ class LeastTime:
     lower_bound: float
     policies: tuple[OptimalControl, ...]
     shares: tuple[float, ...]
-    price: float
+    blocking_cost: float
     solutions: int
 
     @property
     def gap(self) -> float:
-        """How far above the least the time may be, as a share of it."""
+        """Largest possible distance from the least time, as a share of the time."""
         return max(0.0, 1.0 - self.lower_bound / self.mean_execution_time)
 
     def __repr__(self) -> str:
@@ -62,25 +71,51 @@ class LeastTime:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and lists, ready for JSON."""
+        """Return plain numbers and lists, ready for JSON; an infinite blocking cost is null."""
         return {
             "max_blocking": self.max_blocking,
             "blocking": self.blocking,
             "mean_execution_time": self.mean_execution_time,
             "lower_bound": self.lower_bound,
             "gap": self.gap,
-            "price": self.price if math.isfinite(self.price) else None,
+            "blocking_cost": self.blocking_cost if math.isfinite(self.blocking_cost) else None,
             "shares": list(self.shares),
             "policies": [policy.to_dict() for policy in self.policies],
             "solutions": self.solutions,
         }
 
 
-def least_blocking(scenario: Scenario, *, tolerance: float = TOLERANCE) -> OptimalControl:
-    """Return the policy that blocks the fewest jobs of all; its `lower_bound` is of blocking.
+@final
+@dataclass(frozen=True)
+class LeastBlocking:
+    """The least blocking under a limit on the mean execution time.
 
-    Bounds are good to about 1e-14 beside 1, so that of blocking below about 1e-11 they certify
-    less than was asked; `gap` says how much.
+    Attributes:
+        blocking: the blocking that is reached, by one policy or a mixture of two.
+        mean_execution_time: of accepted jobs.
+        lower_bound: of the blocking of every policy and mixture within the limit.
+        blocking_cost: in mean sizes, at which the policies are optimal.
+    """
+
+    blocking: float
+    mean_execution_time: float
+    lower_bound: float
+    blocking_cost: float
+
+    @property
+    def gap(self) -> float:
+        """Largest possible distance from the least blocking, as a share of the blocking."""
+        return max(0.0, 1.0 - self.lower_bound / self.blocking) if self.blocking > 0.0 else 0.0
+
+
+Answer = TypeVar("Answer", LeastTime, LeastBlocking)
+
+
+def least_blocking(scenario: Scenario, *, tolerance: float = TOLERANCE) -> OptimalControl:
+    """Return the policy that blocks the fewest jobs; its `lower_bound` is of blocking.
+
+    Bounds have absolute errors of about 1e-14. For blocking below about 1e-11 they therefore
+    certify less than `tolerance` asks for; see `gap`.
     """
     return solve(control_problem(scenario), math.inf, tolerance, None)
 
@@ -92,91 +127,184 @@ def least_time(
 
     Args:
         scenario: the classes and the cluster.
-        max_blocking: at most this share of jobs may be blocked, between 0 and 1.
+        max_blocking: largest share of jobs that may be blocked, between 0 and 1.
         tolerance: largest relative distance from the least time.
     """
     allowed = fraction(max_blocking, "max_blocking", ChainError)
-    return _Search(Pricing(control_problem(scenario), tolerance), allowed).run()
+    search = LagrangianSearch(control_problem(scenario), tolerance)
+    mixed = partial(_mixed_at_blocking, search, allowed)
+    fast, safe = search.fastest(), search.solve(math.inf)
+    if fast.blocking <= allowed:
+        return mixed(safe, fast)
+    if safe.blocking > allowed:
+        raise InfeasibleError(
+            f"blocking at most {allowed:g} cannot be reached on {scenario.servers} servers: the "
+            f"least of any policy is {safe.blocking:.6g}; allow that much, add servers or lower "
+            f"the load"
+        )
+    answer = search.close_in(safe, fast, lambda found: found.blocking <= allowed, mixed)
+    if answer.gap > tolerance:
+        raise ChainError(
+            f"after {search.solutions} blocking costs the least time is only known to within "
+            f"{answer.gap:.1g}; ask for a larger tolerance than {tolerance:g}"
+        )
+    return answer
+
+
+def least_blocking_within(
+    scenario: Scenario, max_time: float, *, tolerance: float = TOLERANCE
+) -> LeastBlocking:
+    """Return the least blocking of all policies whose mean execution time is at most `max_time`.
+
+    Args:
+        scenario: the classes and the cluster.
+        max_time: of accepted jobs, in units of time.
+        tolerance: relative distance from the least blocking at which to stop. It may be missed for
+            blocking below about 1e-11; see `gap`.
+    """
+    search = LagrangianSearch(control_problem(scenario), tolerance)
+    fast = search.fastest()
+    if _spare(fast, max_time) < 0.0:
+        raise InfeasibleError(
+            f"a mean execution time of {max_time:g} cannot be reached on {scenario.servers} "
+            f"servers: the least of any policy is {fast.mean_execution_time:.6g}; allow that much"
+        )
+    safe = search.solve(math.inf)
+    if _spare(safe, max_time) >= 0.0:
+        return LeastBlocking(safe.blocking, safe.mean_execution_time, safe.lower_bound, math.inf)
+    mixed = partial(_mixed_at_time, search, max_time)
+    return search.close_in(safe, fast, lambda found: _spare(found, max_time) < 0.0, mixed)
 
 
 @final
-class _Search:
-    """Closes in on the edge of the hull that crosses the allowed blocking."""
+class LagrangianSearch:
+    """Solves for the best policy at one blocking cost after another.
 
-    def __init__(self, pricing: Pricing, allowed: float) -> None:
-        self.pricing, self.allowed = pricing, allowed
+    Attributes:
+        problem: the states.
+        tolerance: of the answer that is sought.
+        solutions: number of blocking costs tried.
+        bounds: each cost in units of time, and the lower bound of the cost per arrival there.
+    """
 
-    def run(self) -> LeastTime:
-        own = self.pricing
-        fast = own.fastest()
-        safe = own.solved(math.inf)
-        if fast.blocking <= self.allowed:
-            best = safe if _as_fast(safe, fast) else fast
-            return self._answer((best,), (1.0,), best.price)
-        self._refuse_unreachable(safe)
-        answer = self._mixed(safe, fast)
-        while own.solutions < SOLUTIONS:
-            found = own.solved(answer.price, fast)
-            ended = same(found, fast) or same(found, safe)
-            if found.blocking <= self.allowed:
+    def __init__(self, problem: ControlProblem, tolerance: float) -> None:
+        self.problem, self.tolerance = problem, tolerance
+        self.solutions = 0
+        self.bounds: list[tuple[float, float]] = []
+
+    def solve(self, blocking_cost: float, near: OptimalControl | None = None) -> OptimalControl:
+        """Return the best policy at a blocking cost, starting from the values of a similar one."""
+        self.solutions += 1
+        values = None if near is None else near.values
+        found = solve(self.problem, blocking_cost, max(FINEST, FINER * self.tolerance), values)
+        if math.isfinite(blocking_cost):
+            self.bounds.append((blocking_cost * self.problem.mean_size, found.lower_bound))
+        return found
+
+    def fastest(self) -> OptimalControl:
+        """Return the policy of the least mean time, whatever it blocks.
+
+        The least of W / (1 - B) is the blocking cost at which it is optimal (Dinkelbach 1967).
+        """
+        size = self.problem.mean_size
+        found = self.solve(float(self.problem.times.min()) / size)
+        while self.solutions < SOLUTIONS:
+            time = found.mean_execution_time
+            found = self.solve(time / size, found)
+            if found.mean_execution_time >= time * (1.0 - self.tolerance):
+                break
+        return found
+
+    def close_in(
+        self,
+        safe: OptimalControl,
+        fast: OptimalControl,
+        is_safe: Callable[[OptimalControl], bool],
+        mixed: Callable[[OptimalControl, OptimalControl], Answer],
+    ) -> Answer:
+        """Find the segment of the edge that crosses a limit, from a policy on either side of it.
+
+        Args:
+            safe: the policy that blocks less.
+            fast: the policy that takes less time.
+            is_safe: returns whether a policy lies on the side of `safe`.
+            mixed: returns the answer between two policies.
+        """
+        answer = mixed(safe, fast)
+        while self.solutions < SOLUTIONS:
+            found = self.solve(answer.blocking_cost, fast)
+            ended = _same(found, fast) or _same(found, safe)
+            if is_safe(found):
                 safe = found
             else:
                 fast = found
-            answer = self._mixed(safe, fast)
-            if answer.gap <= own.tolerance:
-                return answer
-            if ended:
+            answer = mixed(safe, fast)
+            if ended or answer.gap <= self.tolerance:
                 break
-        raise own.given_up("time", answer.gap)
+        return answer
 
-    def _refuse_unreachable(self, safe: OptimalControl) -> None:
-        if safe.blocking > self.allowed:
-            servers = self.pricing.problem.servers
-            raise InfeasibleError(
-                f"blocking at most {self.allowed:g} cannot be reached on {servers} "
-                f"servers: the least of any policy is {safe.blocking:.6g}; allow that much, add "
-                f"servers or lower the load"
-            )
-
-    def _lower_bound(self) -> float:
-        """Bound the time of all policies that block no more than allowed.
-
-        Each has W >= bound - price B; divided by 1 - B that is least at one end of the allowed B.
-        """
-        allowed = self.allowed
-        return max(
-            (
-                min(least, (least - charge * allowed) / (1.0 - allowed))
-                for charge, least in self.pricing.bounds
-            ),
-            default=0.0,
-        )
-
-    def _mixed(self, safe: OptimalControl, fast: OptimalControl) -> LeastTime:
-        """Block as much as is allowed, unless that saves no time."""
-        if _as_fast(safe, fast):
-            return self._answer((safe,), (1.0,), safe.price)
-        share = (self.allowed - safe.blocking) / (fast.blocking - safe.blocking)
-        price = self.pricing.slope(safe, fast)
-        return self._answer((fast, safe), (share, 1.0 - share), price)
-
-    def _answer(
-        self, policies: tuple[OptimalControl, ...], shares: tuple[float, ...], price: float
-    ) -> LeastTime:
-        pairs = tuple(zip(policies, shares, strict=True))
-        blocking, time = mixture(*pairs)
-        return LeastTime(
-            max_blocking=self.allowed,
-            blocking=blocking,
-            mean_execution_time=time,
-            lower_bound=self._lower_bound(),
-            policies=tuple(policy for policy, share in pairs if share > 0.0),
-            shares=tuple(share for share in shares if share > 0.0),
-            price=price,
-            solutions=self.pricing.solutions,
-        )
+    def slope(self, safe: OptimalControl, fast: OptimalControl) -> float:
+        """Return the blocking cost at which two policies are equally good, in mean sizes."""
+        slower = safe.accepted_time - fast.accepted_time
+        return max(0.0, slower / (fast.blocking - safe.blocking)) / self.problem.mean_size
 
 
-def _as_fast(safe: OptimalControl, fast: OptimalControl) -> bool:
-    """Does blocking less cost no time? So it is where all widths are as fast."""
-    return safe.mean_execution_time <= fast.mean_execution_time * (1.0 + SAME)
+def _mixed_at_blocking(
+    search: LagrangianSearch, allowed: float, safe: OptimalControl, fast: OptimalControl
+) -> LeastTime:
+    """Block as much as is allowed, unless that saves no time.
+
+    Every policy has W >= bound - cost B. Divided by 1 - B, that is least at an end of [0, allowed].
+    """
+    bounds = (
+        min(least, (least - cost * allowed) / (1.0 - allowed)) for cost, least in search.bounds
+    )
+    parts, cost = [(fast, 1.0)], fast.blocking_cost
+    if safe.mean_execution_time <= fast.mean_execution_time * (1.0 + SAME):
+        parts, cost = [(safe, 1.0)], safe.blocking_cost
+    elif fast.blocking > allowed:
+        share = (allowed - safe.blocking) / (fast.blocking - safe.blocking)
+        parts, cost = [(fast, share), (safe, 1.0 - share)], search.slope(safe, fast)
+    return LeastTime(
+        allowed,
+        *_mixture(*parts),
+        max(bounds, default=0.0),
+        policies=tuple(policy for policy, share in parts if share > 0.0),
+        shares=tuple(share for _, share in parts if share > 0.0),
+        blocking_cost=cost,
+        solutions=search.solutions,
+    )
+
+
+def _mixed_at_time(
+    search: LagrangianSearch, max_time: float, safe: OptimalControl, fast: OptimalControl
+) -> LeastBlocking:
+    """Take as much time as is allowed.
+
+    Every policy within the limit has bound - cost B <= W <= T (1 - B), which bounds B.
+    """
+    bounds = (
+        (least - max_time) / (cost - max_time) for cost, least in search.bounds if cost > max_time
+    )
+    over, spare = -_spare(safe, max_time), _spare(fast, max_time)
+    share = spare / (spare + over)
+    blocking, time = _mixture((safe, share), (fast, 1.0 - share))
+    return LeastBlocking(blocking, time, max((0.0, *bounds)), search.slope(safe, fast))
+
+
+def _spare(policy: OptimalControl, max_time: float) -> float:
+    """Return T (1 - B) - W, the unused time per arrival, which is linear in mixtures."""
+    return max_time * (1.0 - policy.blocking) - policy.accepted_time
+
+
+def _same(one: OptimalControl, two: OptimalControl) -> bool:
+    """Return whether two solutions are one vertex of the edge, except for rounding."""
+    pairs = (one.blocking, two.blocking), (one.accepted_time, two.accepted_time)
+    return all(math.isclose(a, b, rel_tol=SAME) for a, b in pairs)
+
+
+def _mixture(*parts: tuple[OptimalControl, float]) -> tuple[float, float]:
+    """Return blocking and mean time of policies drawn with these shares for long epochs."""
+    blocking = math.fsum(share * policy.blocking for policy, share in parts)
+    accepted = math.fsum(share * policy.accepted_time for policy, share in parts)
+    return blocking, accepted / (1.0 - blocking)

@@ -1,8 +1,7 @@
-"""What is the best that any width policy can do, and which policy does it?
+"""The best of all width policies, for a given blocking cost.
 
-The cost per arrival is the time of accepted jobs plus a price for blocked ones,
-(1 - P_b) E[D] + price P_b. It is minimised over every policy that sees all running jobs and blocks
-a job only if none of its widths fits.
+The cost per arrival, (1 - P_b) E[D] + blocking cost x P_b, is minimised over every policy that sees
+all running jobs and blocks a job only if none of its widths fits.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.checks import number
+from moldable.checks import within
 from moldable.errors import ChainError, nearest
 from moldable.model.scenario import Scenario
 from moldable.model.workload import JobClass
@@ -27,23 +26,24 @@ from moldable.system.provenance import provenance
 
 TOLERANCE: Final = 1e-6
 FINEST: Final = 1e-11
-DEAREST: Final = 1e12
-"""Prices beyond which the time of accepted jobs would drown in rounding."""
+LARGEST_COST: Final = 1e12
+"""Blocking costs beyond which the time of accepted jobs is below rounding errors."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class OptimalControl:
-    """The best policy for one price of a blocked job.
+    """The best policy for one blocking cost.
 
     Attributes:
-        price: of a blocked job, in mean sizes; infinite if only blocking was to be least.
-        cost: per arrival under the policy found, in units of time; at an infinite price, blocking.
-        lower_bound: below which no policy's cost can be.
+        blocking_cost: in mean sizes; infinite if only blocking is minimised.
+        cost: per arrival under the policy, in units of time; blocking if `blocking_cost` is
+            infinite.
+        lower_bound: of the cost of every policy.
         upper_bound: of the cost of this policy, from its values alone.
         blocking: the probability that an arriving job is blocked.
         mean_execution_time: of accepted jobs, in units of time.
-        classes: the same for every class.
+        classes: blocking, time and widths of each class.
         widths_by_idle: for each class the width granted most often at each idle count from 0; 0
             where jobs are blocked.
         idle_only: share of arrivals for which that table decides as the policy does.
@@ -55,7 +55,7 @@ class OptimalControl:
         provenance: versions, parameters and machine.
     """
 
-    price: float
+    blocking_cost: float
     cost: float
     lower_bound: float
     upper_bound: float
@@ -73,12 +73,12 @@ class OptimalControl:
 
     @property
     def gap(self) -> float:
-        """How far above the optimum the policy's cost may be, as a share of its cost."""
+        """Largest possible distance from the optimal cost, as a share of the cost."""
         return max(0.0, self.cost - self.lower_bound) / self.cost if self.cost > 0.0 else 0.0
 
     @property
     def states(self) -> int:
-        """How many states there are."""
+        """Number of states."""
         return self.problem.states
 
     @property
@@ -87,12 +87,12 @@ class OptimalControl:
         return (1.0 - self.blocking) * self.mean_execution_time
 
     def grant(self, job_class: JobClass, observation: Observation, u: float = 0.0) -> int:  # noqa: ARG002
-        """Return the servers that an arriving job gets; 0: it is blocked.
+        """Return the width granted to an arriving job; 0 if it is blocked.
 
         Args:
             job_class: its class.
-            observation: what it finds, with the running jobs.
-            u: not used: nothing is drawn at random.
+            observation: idle servers and running jobs at its arrival.
+            u: not used, as the policy is deterministic.
         """
         names, name = [part.name for part in self.problem.workload.classes], job_class.name
         if name not in names:
@@ -113,15 +113,15 @@ class OptimalControl:
 
     def __repr__(self) -> str:
         return (
-            f"OptimalControl(price={self.price:g}, cost={self.cost:.6g}, gap={self.gap:.1e}, "
-            f"blocking={self.blocking:.6g}, "
+            f"OptimalControl(blocking_cost={self.blocking_cost:g}, cost={self.cost:.6g}, "
+            f"gap={self.gap:.1e}, blocking={self.blocking:.6g}, "
             f"mean_execution_time={self.mean_execution_time:.6g}, states={self.states})"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and lists, ready for JSON; an infinite price is null."""
+        """Return plain numbers and lists, ready for JSON; an infinite blocking cost is null."""
         return {
-            "price": self.price if math.isfinite(self.price) else None,
+            "blocking_cost": self.blocking_cost if math.isfinite(self.blocking_cost) else None,
             "cost": self.cost,
             "lower_bound": self.lower_bound,
             "upper_bound": self.upper_bound,
@@ -139,7 +139,7 @@ class OptimalControl:
 
 def optimal_control(
     scenario: Scenario,
-    price: float,
+    blocking_cost: float,
     *,
     tolerance: float = TOLERANCE,
     start: OptimalControl | None = None,
@@ -148,45 +148,40 @@ def optimal_control(
 
     Args:
         scenario: the cluster and the classes; their weights are not used.
-        price: of a blocked job, in mean sizes of the workload's jobs.
+        blocking_cost: cost of a blocked job, in mean sizes of the workload's jobs.
         tolerance: largest relative distance between the bounds of the optimal cost.
-        start: the optimum at another price on the same system, whose values are a good start.
+        start: the optimum of the same scenario at another blocking cost, from whose values to
+            start.
     """
-    charge = checked_price(price)
+    blocking_cost = checked_blocking_cost(blocking_cost)
     if start is None:
-        return solve(control_problem(scenario), charge, tolerance, None)
+        return solve(control_problem(scenario), blocking_cost, tolerance, None)
     if start.problem.scenario != scenario:
         raise ChainError(
             f"start is the optimum of another scenario (of {start.problem.servers} servers); pass "
             f"one of this scenario, or none"
         )
-    return solve(start.problem, charge, tolerance, start.values)
+    return solve(start.problem, blocking_cost, tolerance, start.values)
 
 
-def checked_price(price: float) -> float:
-    """Return the price of a blocked job, or say what it should be."""
-    checked = number(price, "price", ChainError)
-    if not 0.0 <= checked < DEAREST:
-        raise ChainError(
-            f"{checked:g} must be at least 0 and below {DEAREST:g}: what a blocked job "
-            f"costs, in mean sizes; for the least blocking of all, use least_blocking",
-            "price",
-        )
-    return checked
+def checked_blocking_cost(blocking_cost: float) -> float:
+    """Return a blocking cost, or raise an error if it is out of range."""
+    hint = "it is in mean sizes; for the least blocking of all, use least_blocking"
+    return within(blocking_cost, "blocking_cost", ChainError, 0.0, LARGEST_COST, hint)
 
 
 def solve(
-    problem: ControlProblem, price: float, tolerance: float, values: Floats | None
+    problem: ControlProblem, blocking_cost: float, tolerance: float, values: Floats | None
 ) -> OptimalControl:
-    """Find the best policy, its law and its figures; at an infinite price only blocking counts.
+    """Find the best policy and its performance; an infinite cost minimises blocking alone.
 
     `values` are a first guess of the states' values.
     """
     if not FINEST <= tolerance < 1.0:
         raise ChainError(f"tolerance={tolerance} must lie between {FINEST:g} and 1, such as 1e-6")
-    only_blocking = math.isinf(price)
+    only_blocking = math.isinf(blocking_cost)
     times = np.zeros(problem.times.size) if only_blocking else problem.times
-    charge = 1.0 if only_blocking else price * problem.mean_size
+    charge = 1.0 if only_blocking else blocking_cost * problem.mean_size
     blocked = np.full(len(problem.workload.classes), charge)
     best = best_policy(problem, times, blocked, tolerance, values)
     law = policy_law(problem, best)
@@ -202,7 +197,7 @@ def solve(
         )
     table, idle_only = commonest_widths(problem, best.decisions, law)
     return OptimalControl(
-        price=price,
+        blocking_cost=blocking_cost,
         cost=blocking if only_blocking else accepted_time + charge * blocking,
         lower_bound=best.lower,
         upper_bound=best.upper,

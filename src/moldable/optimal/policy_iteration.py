@@ -1,10 +1,9 @@
-"""How is the best policy of all found?
+"""Howard's policy iteration over all width policies.
 
-By Howard's policy iteration: value the present policy, let every state choose the best width by
-these values, and so on. Values need not be exact on the way, so they are solved for roughly while
-decisions still change, and closely in the end. Whatever the values are, the least and the largest
-rate at which they change under the best widths enclose the least cost; when the two meet, the
-search is over.
+Each round computes the relative values of the present policy and lets every state choose the best
+width by these values. Values are computed roughly while decisions still change, and accurately at
+the end. Whatever the values are, the least and the largest rate at which they change under the best
+widths enclose the least cost; iteration stops when the two meet.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ Decisions = NDArray[np.int8]
 
 ROUNDS: Final = 60
 STEPS: Final = 300
-"""Rounds of improvement, and steps of the solver in each, before the search is given up."""
+"""Limits on rounds of improvement, and on steps of the solver in each."""
 COARSE: Final = 1e-2
 FINE: Final = 1e-11
-"""Share of the residual left by a round: while decisions still change, and at the very best. Five
-times coarser, decisions go to and fro."""
+"""Share of the residual left by a round: while decisions still change, and at the least. With five
+times COARSE, decisions alternate."""
 ROUGH_ROUNDS: Final = 30
-"""After so many rounds values are solved for closely, whatever still changes."""
+"""Rounds after which values are always computed accurately."""
 ROUNDING: Final = 1e-14
 """Relative error of a change of value, beside the largest rates and values."""
 
@@ -38,11 +37,11 @@ ROUNDING: Final = 1e-14
 @final
 @dataclass(frozen=True, eq=False)
 class BestPolicy:
-    """A policy, and how close to optimal it must be.
+    """A policy with bounds on its cost.
 
     Attributes:
         decisions: kind granted to each class (row) in each state; -1 for none.
-        target: the state that leads to; the state itself for none.
+        target: the next state; the state itself for none.
         values: relative values of the states.
         lower: lower bound of the least cost per arrival.
         upper: upper bound of this policy's cost per arrival.
@@ -86,7 +85,7 @@ def best_policy(
         )
         noise = finest * float(np.ptp(values))
         alike = most - least <= noise
-        # What rounding cannot tell apart after a rough round may still be worth a close one.
+        # Bounds that are equal up to rounding after a rough round may differ after an accurate one.
         if most - least <= tolerance * most or (alike and closely):
             values -= values[0]
             lower = max((least - noise) / total, 0.0)
@@ -105,7 +104,7 @@ def best_policy(
 
 
 def _first_values(problem: ControlProblem, times: Floats) -> Floats:
-    """Charge every running job once more what it cost, by the servers it holds: a first guess."""
+    """Guess that every running job adds its cost again, in proportion to its width."""
     charges = times * problem.widths / float(problem.widths[-1])
     values = np.zeros(problem.states)
     for charge, jobs in zip(charges.tolist(), problem.jobs(), strict=True):
@@ -114,15 +113,15 @@ def _first_values(problem: ControlProblem, times: Floats) -> Floats:
 
 
 def _finest(problem: ControlProblem) -> float:
-    """Return the rounding of a change, per unit of the values' range."""
+    """Return the rounding error of a change, per unit of the values' range."""
     fastest = float((problem.rates / problem.widths).max()) * problem.servers
     return ROUNDING * (fastest + float(problem.arrivals.sum()))
 
 
 def cost_rates(decisions: Decisions, times: Floats, blocked: Floats, arrivals: Floats) -> Floats:
-    """Return what arrivals cost per unit of time in each state."""
+    """Return the cost of arrivals per unit of time in each state."""
     cost = np.zeros(decisions.shape[1])
-    for chosen, price, rate in zip(decisions, blocked, arrivals, strict=True):
+    for chosen, charge, rate in zip(decisions, blocked, arrivals, strict=True):
         # The last entry stands for -1, a blocked job.
-        cost += rate * np.append(times, price)[chosen]
+        cost += rate * np.append(times, charge)[chosen]
     return cost

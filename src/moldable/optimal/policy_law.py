@@ -1,24 +1,23 @@
-"""How often is each state met under a policy that looks at all running jobs?"""
+"""The stationary distribution and performance of a policy that sees all running jobs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from moldable.arrays import Floats, Ints, Mask
+from moldable.arrays import Floats
 from moldable.errors import ChainError
-from moldable.exact.states import Chain
+from moldable.exact.states import Chain, product_form
 from moldable.exact.stationary import stationary
-from moldable.exact.window import product_form
 from moldable.optimal.policy_iteration import BestPolicy, Decisions
 from moldable.optimal.problem import ControlProblem
 from moldable.system.performance import ClassPerformance, Estimate
 
 CONSERVED = 1e-9
-"""Relative difference between jobs coming and going that is rounding."""
+"""Largest relative difference between arriving and departing jobs."""
 
 
 def policy_law(problem: ControlProblem, policy: BestPolicy) -> Floats:
-    """Return the stationary probability of every state; zero for those never met."""
+    """Return the stationary probability of every state; zero for transient ones."""
     from moldable.kernels.policy_chain import policy_inflow, recurrent
 
     states, kinds = problem.states, problem.widths.size
@@ -34,18 +33,14 @@ def policy_law(problem: ControlProblem, policy: BestPolicy) -> Floats:
     chain = Chain(jobs, row, source[:used].copy(), rate[:used].copy(), out)
     del source, rate, waiting
     law = np.zeros(states)
-    law[kept], _ = stationary(chain, product_form(jobs, _offered(problem, policy, kept)))
+    # As a first guess, the mean jobs of each kind if all these states were equally likely.
+    shares = granted(problem, policy.decisions, kept / kept.sum())[:, :-1]
+    law[kept], _ = stationary(chain, product_form(jobs, problem.arrivals @ shares * problem.times))
     return law
 
 
-def _offered(problem: ControlProblem, policy: BestPolicy, met: Mask) -> Floats:
-    """Return the jobs of each kind that would run if all states met were alike: a first guess."""
-    shares = granted(problem, policy.decisions, met / met.sum())[:, :-1]
-    return np.asarray(problem.arrivals @ shares * problem.times)
-
-
 def granted(problem: ControlProblem, decisions: Decisions, law: Floats) -> Floats:
-    """Return the probability of each kind for each class (row), and at last of being blocked."""
+    """Return the probability of each kind for each class (row), last of being blocked."""
     size = problem.widths.size + 1
     chances = [np.bincount(chosen.astype(np.int64) + 1, law, size) for chosen in decisions]
     return np.roll(np.array(chances), -1, axis=1)
@@ -54,14 +49,14 @@ def granted(problem: ControlProblem, decisions: Decisions, law: Floats) -> Float
 def class_figures(
     problem: ControlProblem, decisions: Decisions, law: Floats
 ) -> tuple[ClassPerformance, ...]:
-    """Sum the law up for every class, and check that as many jobs go as come."""
+    """Return the performance of every class, and check rate conservation."""
     chances = granted(problem, decisions, law)
     running = np.array([jobs @ law for jobs in problem.jobs()])
     coming = problem.arrivals @ chances[:, :-1]
     worst = float(np.abs(coming * problem.times - running).max())
     if not worst <= CONSERVED * max(1.0, float(running.max())):
         raise ChainError(
-            f"the law of the best policy fails rate conservation by {worst:.2g}: a bug, please "
+            f"the best policy's distribution fails rate conservation by {worst:.2g}: a bug, please "
             f"report it"
         )
     figures = []
@@ -85,16 +80,17 @@ def class_figures(
 def commonest_widths(
     problem: ControlProblem, decisions: Decisions, law: Floats
 ) -> tuple[dict[str, tuple[int, ...]], float]:
-    """Return the width granted most often at each idle count, by class, and how often that is.
+    """Return the width granted most often at each idle count, by class; 0: blocked.
 
-    Where no idle count like this is met, the width of the next smaller one is repeated; 0 means
-    blocked. The second result is the share of arrivals that such a table treats alike.
+    Idle counts that do not occur repeat the width of the next smaller one. The second result is the
+    share of arrivals for which this table decides as the policy does.
     """
-    idle, kinds = problem.idle(), problem.widths.size
+    idle, size = problem.idle(), problem.widths.size + 1
     widths = np.append(problem.widths, 0)
     table, agreeing = {}, 0.0
     for j, job_class in enumerate(problem.workload.classes):
-        chances = _by_idle(decisions[j], law, idle, problem.servers, kinds)
+        places = idle * size + np.where(decisions[j] < 0, size - 1, decisions[j])
+        chances = np.bincount(places, law, (problem.servers + 1) * size).reshape(-1, size)
         chosen: list[int] = []
         for row in chances:
             met = bool(row.any())
@@ -102,10 +98,3 @@ def commonest_widths(
         table[job_class.name] = tuple(chosen)
         agreeing += job_class.arrival_rate * float(chances.max(axis=1).sum())
     return table, agreeing / problem.workload.arrival_rate
-
-
-def _by_idle(decisions: Decisions, law: Floats, idle: Ints, servers: int, kinds: int) -> Floats:
-    """Return the probability of each idle count (row) with each kind granted, or at last none."""
-    places = idle * (kinds + 1) + np.where(decisions < 0, kinds, decisions)
-    chances = np.bincount(places, law, (servers + 1) * (kinds + 1))
-    return chances.reshape(servers + 1, kinds + 1).astype(np.float64)

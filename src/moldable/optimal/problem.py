@@ -1,7 +1,7 @@
-"""Which states can a shared pool be in, and which widths could an arriving job get in each?
+"""The states of a shared pool, and the widths that an arriving job can get in each.
 
 A *kind* is a class at one of its widths, a state the number of running jobs of each kind. Every
-width policy, whatever it looks at, is a choice of one fitting kind for each class and state.
+width policy is a choice of one fitting kind for each class and state.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from moldable.arrays import Floats, Ints, Whole
 from moldable.checks import whole
 from moldable.errors import ChainError
-from moldable.exact.states import MOST_STATES, count_states, state_table
+from moldable.exact.states import MOST_STATES, count_states, format_states, state_table
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario, checked_scenario
 from moldable.model.sizes import Exponential
@@ -22,22 +22,22 @@ from moldable.model.workload import Workload
 from moldable.policies.observation import Jobs
 
 MOST_KINDS: Final = 127
-"""Decisions are kept in one byte each."""
+"""Decisions are stored in one byte each."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ControlProblem:
-    """All states of a workload on a shared pool, in lines along the numbers of the narrowest kind.
+    """All states of a workload on a shared pool, in lines along the count of the narrowest kind.
 
     Attributes:
         scenario: the classes and the size of the pool.
         widths: of each kind, ascending.
         owner: the class of each kind.
         times: the mean execution time of each kind.
-        start: first state of each line, and at last the number of states.
+        start: first state of each line; the last entry is the number of states.
         counts: jobs of the kinds after the first, a column for each line.
-        before: first state of the line with one job less of each of them.
+        before: first state of the line with one job less of each of these kinds.
         after: first state of the line with one job more.
         room: length of that line; 0 if such a job does not fit.
     """
@@ -64,7 +64,7 @@ class ControlProblem:
 
     @property
     def states(self) -> int:
-        """How many there are."""
+        """Number of states."""
         return int(self.start[-1])
 
     @property
@@ -79,13 +79,13 @@ class ControlProblem:
 
     @property
     def mean_size(self) -> float:
-        """Over the jobs of all classes."""
+        """Mean size of the jobs of all classes."""
         classes = self.workload.classes
         return sum(job_class.offered for job_class in classes) / self.workload.arrival_rate
 
     @property
     def members(self) -> tuple[Ints, Ints]:
-        """Where the kinds of each class begin, and all kinds class by class, narrowest first."""
+        """Start of each class in the second array: all kinds by class, narrowest first."""
         kinds = np.argsort(self.owner, kind="stable")
         classes = np.arange(len(self.workload.classes) + 1)
         return np.searchsorted(self.owner[kinds], classes), kinds
@@ -106,7 +106,7 @@ class ControlProblem:
         return idle
 
     def state_of(self, running: Jobs) -> int:
-        """Return the number of the state with these jobs, or refuse."""
+        """Return the index of the state with these running jobs."""
         from moldable.kernels.state_space import place
 
         names = [job_class.name for job_class in self.workload.classes]
@@ -134,7 +134,7 @@ class ControlProblem:
 
 
 def control_problem(scenario: Scenario) -> ControlProblem:
-    """List the states, or refuse what has too many or is no chain of counts."""
+    """List the states of a scenario with Poisson arrivals and exponential sizes."""
     _refuse_unsuited(checked_scenario(scenario))
     workload, servers = scenario.workload, scenario.servers
     kinds = sorted(
@@ -183,11 +183,10 @@ def _refuse_too_many(widths: Ints, servers: int) -> None:
         )
     states = count_states(widths, servers)
     if states > MOST_STATES:
-        what = f"{states:,}" if states < 1e15 else f"{states:.2g}"  # noqa: PLR2004 - unreadable
         raise ChainError(
-            f"{servers} servers with {widths.size} kinds of jobs have {what} states, more than the "
-            f"{MOST_STATES:,} over which the optimum can be found; ask for fewer servers or "
-            f"fewer widths, or tune a policy by simulation instead"
+            f"{servers} servers with {widths.size} kinds of jobs have {format_states(states)} "
+            f"states, more than the {MOST_STATES:,} over which the optimum can be found; ask for "
+            f"fewer servers or fewer widths, or tune a policy by simulation instead"
         )
 
 

@@ -1,1 +1,1 @@
-"""A workload under a policy, as arrays, and the performance that it has."""
+"""A scenario under a policy as arrays, and its performance."""

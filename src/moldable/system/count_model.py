@@ -1,7 +1,7 @@
-"""Which chain do the counts of running jobs form, when sizes are made of exponential phases?
+"""The Markov chain of the numbers of running jobs, for sizes made of exponential phases.
 
-Both the exact solver and the lock-step simulator read this description. A *slot* is a kind of job
-in a phase; without phases, a kind.
+The exact solver and the lock-step simulator read this description. A *slot* is a kind of job in a
+phase.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from moldable.arrays import Floats, Whole
+from moldable.arrays import Floats, Ints, Whole
 from moldable.system.loss_system import System
 
 
@@ -21,15 +21,16 @@ class ChainModel:
     """The chain of one pool of servers.
 
     Attributes:
-        rates: rate at which a job in each slot completes its phase; a slot is a kind and a phase.
+        rates: rate at which a job in each slot completes its phase.
         widths: servers held in each slot.
         jumps: cumulative probabilities of the next phase, slot by slot.
-        phases: how many phases a size has.
-        residual: phase of a running job in equilibrium, by class.
+        phases: number of phases of a size.
+        residual: probability of each phase of a running job in equilibrium, by class.
         arrival_rate: of all classes.
         total_rate: of the uniform clock.
         outcomes: probability of each outcome of an arrival by idle servers: slots, then blocked
             jobs of each class.
+        servers: of the pool.
     """
 
     rates: Floats
@@ -40,26 +41,39 @@ class ChainModel:
     arrival_rate: float
     total_rate: float
     outcomes: Floats
+    servers: int
 
-    def blocked(self, counts: Whole, servers: int) -> Floats:
-        """Return the probability that an arrival is blocked, for states as columns of counts."""
-        idle = servers - self.widths.astype(np.int64) @ counts
+    @property
+    def slot_widths(self) -> Ints:
+        """The widths as integers."""
+        return self.widths.astype(np.int64)
+
+    @property
+    def entries(self) -> Floats:
+        """Rate of arrivals into each slot (column) by idle servers."""
+        return self.outcomes[:, : self.rates.size] * self.arrival_rate
+
+    def idle(self, counts: Whole) -> Ints:
+        """Return the idle servers in states that are columns of counts."""
+        return np.asarray(self.servers - self.slot_widths @ counts)
+
+    def blocked(self, counts: Whole) -> Floats:
+        """Return the probability that an arrival is blocked in states that are columns."""
         chances = self.outcomes[:, self.rates.size :].sum(axis=1)
-        return np.asarray(chances[np.minimum(idle, chances.size - 1)])
+        return np.asarray(chances[np.minimum(self.idle(counts), chances.size - 1)])
 
 
 def chain_model(system: System) -> ChainModel | None:
-    """Describe a shared pool as a chain, or None if some size law has no phases."""
-    laws = [job_class.size.phases for job_class in system.workload.classes]
-    if any(law is None for law in laws):
+    """Describe a shared pool as a chain; None if some sizes are not phase-type."""
+    laws = [law for c in system.workload.classes if (law := c.size.phases) is not None]
+    if len(laws) < len(system.workload.classes):
         return None
-    present = [law for law in laws if law is not None]
-    phases = max(len(law.alpha) for law in present)
-    start = np.zeros((len(present), phases))
-    jump = np.zeros((len(present), phases, phases))
-    leave = np.ones((len(present), phases))
-    residual = np.zeros((len(present), phases))
-    for j, law in enumerate(present):
+    phases = max(len(law.alpha) for law in laws)
+    start = np.zeros((len(laws), phases))
+    jump = np.zeros((len(laws), phases, phases))
+    leave = np.ones((len(laws), phases))
+    residual = np.zeros((len(laws), phases))
+    for j, law in enumerate(laws):
         alpha, generator = np.array(law.alpha, dtype=float), np.array(law.T, dtype=float)
         size = alpha.size
         start[j, :size], leave[j, :size] = alpha, -np.diag(generator)
@@ -72,7 +86,6 @@ def chain_model(system: System) -> ChainModel | None:
     rates = leave[owner] / system.kind_scale[:, None]
     widths = np.repeat(system.kind_width.astype(float), phases)
     arrival = sum(job_class.arrival_rate for job_class in system.workload.classes)
-    fastest = float(np.max(rates.ravel() / widths))
     return ChainModel(
         rates.ravel(),
         widths,
@@ -80,23 +93,23 @@ def chain_model(system: System) -> ChainModel | None:
         phases,
         residual,
         arrival,
-        arrival + system.servers * fastest,
-        _outcomes(system, start),
+        arrival + system.servers * float(np.max(rates.ravel() / widths)),
+        _outcomes(system, start, arrival),
+        system.servers,
     )
 
 
-def _outcomes(system: System, start: Floats) -> Floats:
+def _outcomes(system: System, start: Floats, arrival_rate: float) -> Floats:
     classes = system.workload.classes
-    total = sum(job_class.arrival_rate for job_class in classes)
     reach = max(rows.shape[0] for rows in system.wishes) - 1
-    kinds, phases = system.kind_width.size, start.shape[1]
-    outcomes = np.zeros((reach + 1, kinds * phases + len(classes)))
+    slots = system.kind_width.size * start.shape[1]
+    outcomes = np.zeros((reach + 1, slots + len(classes)))
     for j, job_class in enumerate(classes):
         rows = system.wishes[j][np.minimum(np.arange(reach + 1), system.wishes[j].shape[0] - 1)]
-        share = job_class.arrival_rate / total
-        outcomes[:, : kinds * phases] += share * np.kron(rows, start[j])
+        share = job_class.arrival_rate / arrival_rate
+        outcomes[:, :slots] += share * np.kron(rows, start[j])
         blocked = np.clip(1.0 - rows.sum(axis=1), 0.0, 1.0)
         blocked[blocked < 1e-12] = 0.0  # noqa: PLR2004 - rounding, not blocking
-        outcomes[:, kinds * phases + j] = share * blocked
+        outcomes[:, slots + j] = share * blocked
     normal: Floats = outcomes / outcomes.sum(axis=1, keepdims=True)
     return normal

@@ -1,7 +1,7 @@
-"""What do the granted widths say about execution times?
+"""Execution times from the granted widths.
 
-Widths are granted without looking at sizes, so the law of the execution time is the mixture, over
-the granted widths, of the size law at that speed. That holds for counted and for exact shares.
+Widths are granted whatever the size, so the distribution of the execution time is a mixture, over
+the granted widths, of the size distribution at that speed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LEVELS: Final = (0.5, 0.9, 0.99)
 
 
 def by_width(system: System, values: Floats, kinds: Mask | None = None) -> Mapping[int, float]:
-    """Sum values of the chosen kinds that have the same width."""
+    """Sum values over the chosen kinds of equal width."""
     chosen = slice(None) if kinds is None else kinds
     sums: dict[int, float] = {}
     pairs = zip(system.kind_width[chosen].tolist(), values[chosen].tolist(), strict=True)
@@ -36,7 +36,7 @@ def width_shares(system: System, granted: Floats, kinds: Mask | None = None) -> 
 
 
 def quantiles(system: System, granted: Floats) -> Mapping[float, float]:
-    """Return quantiles of the execution time of accepted jobs, from how many got each kind."""
+    """Return quantiles of the execution time of accepted jobs, given the jobs of each kind."""
     if granted.sum() <= 0.0:
         return dict.fromkeys(LEVELS, math.nan)
     shares = granted / granted.sum()
@@ -57,13 +57,13 @@ def quantiles(system: System, granted: Floats) -> Mapping[float, float]:
 
 
 def _invert(below: Callable[[Floats], Floats], levels: Floats) -> Floats:
-    """Halve the brackets of all levels together: laws take many times for hardly more than one."""
+    """Bisect for all levels at once, as distribution functions are vectorised."""
     low, high = np.zeros(levels.size), np.ones(levels.size)
-    # A law that floating point cannot follow may not reach a level at all.
+    # Through rounding, a distribution function may not reach a level at all.
     while ((short := below(high) < levels) & np.isfinite(high)).any():
         low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
     middle = 0.5 * (low + high)
-    # Among the smallest numbers the tolerance is 0: there, stop where no number lies between.
+    # For denormal numbers the tolerance is 0: there, stop at neighbouring numbers.
     while ((high - low > 1e-12 * high) & (low < middle) & (middle < high)).any():
         short = below(middle) < levels
         low, high = np.where(short, middle, low), np.where(short, high, middle)

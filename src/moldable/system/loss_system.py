@@ -1,7 +1,7 @@
-"""Which arrays describe a system to the kernels?
+"""A scenario under a policy as arrays, for the solvers and kernels.
 
-A *kind* is a class of jobs at one width. Kinds that can never occur are left out: on a curve whose
-one wished width divides the servers, for instance, nothing narrower is ever granted.
+A *kind* is a class of jobs at one width. Kinds that can never occur are left out: if a policy has
+one width that divides the servers, for instance, nothing narrower is ever granted.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class System:
 
     Attributes:
         scenario: the classes, the cluster and the arrivals.
-        policy_name: what reports call the policy.
+        policy_name: name of the policy in reports.
         pools: servers that each class may use; with `shared`, the same servers.
         shared: whether all classes use one pool.
         kind_class: the class of each kind.
         kind_width: its width.
         kind_scale: its mean execution time.
-        wishes: for each class, the probability of each kind by idle servers, row by row; what is
-            missing to 1 is blocked.
+        wishes: for each class, the probability of each kind (column) by idle servers (row); the
+            rest to 1 is blocked.
     """
 
     scenario: Scenario
@@ -64,12 +64,12 @@ class System:
 
     @property
     def arrivals(self) -> Arrivals:
-        """The process of arrivals."""
+        """The arrival process."""
         return self.scenario.arrivals
 
     @property
     def poisson(self) -> bool:
-        """Are arrivals Poisson?"""
+        """Whether arrivals are Poisson."""
         return isinstance(self.arrivals, Poisson)
 
 
@@ -81,7 +81,14 @@ def mean_size(system: System) -> float:
 
 def build_system(scenario: Scenario, policy: Policy | None) -> System:
     """Tabulate the policy and keep the kinds that can occur."""
-    _refuse_impossible(checked_scenario(scenario), policy)
+    if checked_scenario(scenario).servers > MOST_SERVERS:
+        raise SimulationError(
+            f"{scenario.servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
+            f"limits of large clusters are what moldable optimum gives",
+            "servers",
+        )
+    if policy is not None:
+        check_type(policy, Policy, "policy", SimulationError, "one such as Greedy()")
     workload = scenario.workload
     shared = workload.sharing == "pool"
     pools, policy = _pools_and_policy(scenario, policy)
@@ -109,30 +116,19 @@ def build_system(scenario: Scenario, policy: Policy | None) -> System:
     )
 
 
-def _refuse_impossible(scenario: Scenario, policy: Policy | None) -> None:
-    if scenario.servers > MOST_SERVERS:
-        raise SimulationError(
-            f"{scenario.servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
-            f"limits of large clusters are what moldable optimum gives",
-            "servers",
-        )
-    if policy is not None:
-        check_type(policy, Policy, "policy", SimulationError, "one such as Greedy()")
-
-
 def _refuse_never_granted(
     workload: Workload, policy: Policy, pools: tuple[int, ...], kept: list[Ints]
 ) -> None:
     if not any(kinds.size for kinds in kept):
         raise SimulationError(
-            f"policy {policy.name} never grants any job a server: it wishes for less than the "
-            f"narrowest width"
+            f"policy {policy.name} never grants any job a server: its widths are below the "
+            f"narrowest one allowed; choose wider ones"
         )
     for job_class, own, kinds in zip(workload.classes, pools, kept, strict=True):
         if workload.sharing == "reserved" and kinds.size == 0:
             raise SimulationError(
                 f"class {job_class.name!r} owns {own} servers, and policy {policy.name} never "
-                f"grants it any of them: let it wish for a width of at most {own}"
+                f"grants it any of them: choose a width of at most {own}"
             )
 
 
@@ -146,10 +142,10 @@ def _pools_and_policy(scenario: Scenario, policy: Policy | None) -> tuple[tuple[
 
 
 def _occurring(table: PolicyTable, pools: tuple[int, ...], *, shared: bool) -> list[Ints]:
-    """Return the positions of the widths of each class that can ever be granted.
+    """Return the positions of the widths of each class that can be granted.
 
-    Idle counts stay multiples of the greatest common divisor g of the servers and the granted
-    widths, so only those rows count; what they grant may shrink g, until nothing changes.
+    Idle counts are multiples of the greatest common divisor g of the servers and the granted
+    widths, so only these rows are read; g is reduced by what they grant until it does not change.
     """
     count = len(table.rows)
     groups = [list(range(count))] if shared else [[j] for j in range(count)]
@@ -170,24 +166,24 @@ def _occurring(table: PolicyTable, pools: tuple[int, ...], *, shared: bool) -> l
 
 
 def by_pool(system: System) -> list[System]:
-    """Return the systems that share no servers: classes with Poisson arrivals never meet then."""
+    """Return the parts that share no servers; with Poisson arrivals they are independent."""
     if system.shared or len(system.pools) == 1:
         return [system]
-    return [_alone(system, j) for j in range(len(system.pools))]
-
-
-def _alone(system: System, j: int) -> System:
-    """Return one class and its own servers as a system."""
-    kinds = system.kind_class == j
-    return dataclasses.replace(
-        system,
-        scenario=Scenario(
-            Workload((system.workload.classes[j],)), system.pools[j], system.arrivals
-        ),
-        pools=(system.pools[j],),
-        shared=True,
-        kind_class=np.zeros(int(kinds.sum()), dtype=np.int64),
-        kind_width=system.kind_width[kinds],
-        kind_scale=system.kind_scale[kinds],
-        wishes=(system.wishes[j][:, kinds],),
-    )
+    parts = []
+    for j, (job_class, servers) in enumerate(
+        zip(system.workload.classes, system.pools, strict=True)
+    ):
+        kinds = system.kind_class == j
+        parts.append(
+            dataclasses.replace(
+                system,
+                scenario=Scenario(Workload((job_class,)), servers, system.arrivals),
+                pools=(servers,),
+                shared=True,
+                kind_class=np.zeros(int(kinds.sum()), dtype=np.int64),
+                kind_width=system.kind_width[kinds],
+                kind_scale=system.kind_scale[kinds],
+                wishes=(system.wishes[j][:, kinds],),
+            )
+        )
+    return parts

@@ -1,18 +1,17 @@
-"""What does every evaluator return? How a cluster performs, how sure that is, how it was found."""
+"""The result of every evaluator: performance with confidence intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self, final
 
 Interval = tuple[float, float]
 NOISE = 1e-12
-"""Relative width below which an interval is rounding, not chance."""
-
+"""Relative half-width below which a value is shown as exact."""
 RARE = 1e-5
-"""Below this, zeros would hide the digits."""
+"""Values below are shown with an exponent."""
 
 
 @final
@@ -22,7 +21,7 @@ class Estimate:
 
     Attributes:
         value: the estimate.
-        interval: its interval; None where none can be given honestly.
+        interval: its interval; None if there is no valid one.
     """
 
     value: float
@@ -30,7 +29,7 @@ class Estimate:
 
     @classmethod
     def exact(cls, value: float) -> Self:
-        """Return a number that is known exactly: its interval has no width."""
+        """Return an exact value, whose interval has width 0."""
         return cls(value, (value, value))
 
     @property
@@ -41,7 +40,7 @@ class Estimate:
         return (self.interval[1] - self.interval[0]) / 2.0
 
     def __str__(self) -> str:
-        """Write no more digits than the interval supports."""
+        """Show only the digits that the interval supports."""
         half = self.half_width
         if math.isnan(self.value):
             return "unknown"
@@ -63,7 +62,7 @@ def _rounded(value: float, half: float) -> str:
 @final
 @dataclass(frozen=True)
 class ClassPerformance:
-    """How the jobs of one class fare.
+    """The performance of one class.
 
     Attributes:
         name: the class.
@@ -93,10 +92,10 @@ class ClassPerformance:
 @final
 @dataclass(frozen=True, kw_only=True)
 class ExactDetail:
-    """How an exact answer was found.
+    """Details of an exact answer.
 
     Attributes:
-        states: of the chain.
+        states: number of states of the chain.
         error_bound: on its probabilities and, relatively, on the blocking.
         neglected_mass: bound on the probability of states that were left out.
     """
@@ -109,18 +108,18 @@ class ExactDetail:
 @final
 @dataclass(frozen=True, kw_only=True)
 class SimulationDetail:
-    """How a simulation was run.
+    """Details of a simulation.
 
     Attributes:
         estimator: of the mean execution time.
-        arrivals: how many were counted.
+        arrivals: number of counted arrivals.
         arrivals_per_second: for one core, kernel time only.
-        seed: that gives the same numbers again.
-        kernel: which kernel ran.
-        start: how replications began.
-        warmup: time that was not counted, in mean sizes.
+        seed: random seed.
+        kernel: name of the kernel.
+        start: initial state of the replications.
+        warmup: discarded time, in mean sizes.
         converged: whether the requested precision was reached; True if none was requested.
-        interrupted: whether the run was stopped before its end.
+        interrupted: whether the run was stopped early.
     """
 
     estimator: str
@@ -134,16 +133,10 @@ class SimulationDetail:
     interrupted: bool
 
 
-_DETAILS = (
-    *("states", "error_bound", "neglected_mass"),
-    *("estimator", "arrivals", "arrivals_per_second", "seed", "kernel", "start", "warmup"),
-)
-
-
 @final
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Performance:
-    """How a cluster performs, whichever way it was found.
+    """The performance of a cluster under a policy.
 
     Attributes:
         blocking: the probability that an arriving job is blocked.
@@ -153,11 +146,11 @@ class Performance:
         mean_jobs: jobs of each width in the system, per server: E[X_i/n].
         busy_fraction: the fraction of servers kept busy.
         departure_rate: departures per server and unit of time, r.
-        classes: the same for every class.
+        classes: the performance of each class.
         method: "closed-form", "chain" or "simulate"; the first two are exact.
-        reason: why that method, in words.
+        reason: why that method was used, in words.
         detail: of the exact solution, or of the simulation.
-        warnings: what the reader should know.
+        warnings: messages for the reader.
         provenance: versions, parameters and machine.
     """
 
@@ -176,7 +169,7 @@ class Performance:
     provenance: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        """Write what matters; `to_dict` has it all."""
+        """Show the main figures; `to_dict` has all of them."""
         return (
             f"Performance(blocking={self.blocking}, "
             f"mean_execution_time={self.mean_execution_time}, "
@@ -186,7 +179,7 @@ class Performance:
 
     @property
     def interrupted(self) -> bool:
-        """Whether a simulation was stopped before its end; its figures are of what finished."""
+        """Whether a simulation was stopped early; its figures are of the finished replications."""
         return isinstance(self.detail, SimulationDetail) and self.detail.interrupted
 
     @property
@@ -195,20 +188,16 @@ class Performance:
         return isinstance(self.detail, ExactDetail) or self.detail.converged
 
     def without_intervals(self, warning: str) -> Performance:
-        """Return the same figures for a run whose intervals are known not to hold."""
-        parts = tuple(
-            replace(
-                part,
-                blocking=Estimate(part.blocking.value, None),
-                mean_execution_time=Estimate(part.mean_execution_time.value, None),
-            )
-            for part in self.classes
-        )
+        """Return the same values without intervals, and with a warning that says why."""
+
+        def values(part: Performance | ClassPerformance) -> dict[str, Any]:
+            names = ("blocking", "mean_execution_time")
+            return {name: Estimate(getattr(part, name).value, None) for name in names}
+
         return replace(
             self,
-            blocking=Estimate(self.blocking.value, None),
-            mean_execution_time=Estimate(self.mean_execution_time.value, None),
-            classes=parts,
+            **values(self),
+            classes=tuple(replace(part, **values(part)) for part in self.classes),
             warnings=(*self.warnings, warning),
         )
 
@@ -220,7 +209,7 @@ class Performance:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and lists, ready for JSON; null where a method has no such thing."""
+        """Return plain numbers and lists, ready for JSON; null where a method has no such value."""
         return {
             **self.figures(),
             "quantiles": {f"{level:g}": _finite(value) for level, value in self.quantiles.items()},
@@ -231,7 +220,11 @@ class Performance:
             "classes": [part.to_dict() for part in self.classes],
             "method": self.method,
             "reason": self.reason,
-            **{name: getattr(self.detail, name, None) for name in _DETAILS},
+            **{
+                part.name: getattr(self.detail, part.name, None)
+                for kind in (ExactDetail, SimulationDetail)
+                for part in fields(kind)
+            },
             "converged": self.converged,
             "interrupted": self.interrupted,
             "warnings": list(self.warnings),
@@ -245,7 +238,6 @@ def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no word for what is not a number."""
     return value if math.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""Where does a result come from? What to write beside it, so that it can be had again."""
+"""Versions, machine and parameters, stored with every result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from moldable.model.scenario import Scenario
 
 version = cache(metadata.version)
-"""A search makes hundreds of results; looking versions up takes milliseconds each time."""
+"""Cached, because looking up a version takes milliseconds."""
 
 
 def provenance(scenario: Scenario, policy: str, **more: object) -> dict[str, Any]:

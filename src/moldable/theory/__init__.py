@@ -1,1 +1,1 @@
-"""Fluid limit, Stein bounds, and what they say about a finite cluster."""
+"""The fluid limit, and the paper's bounds for a finite cluster."""

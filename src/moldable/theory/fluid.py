@@ -1,15 +1,15 @@
-"""Where does a large system drift, and until when is that the truth?
+"""Paths of the fluid limit, and the time until which they are valid.
 
 The fluid limit of greedy(p*) is linear, dx_i/dt = s_i*(y_i - x_i), so its paths are sums of
-exponentials. It knows nothing of capacity: once the busy fraction passes 1 the equations go on,
-but no cluster follows them. The first such time is found with certainty, not on a grid.
+exponentials. The equations ignore capacity: they are the limit of the cluster only until the busy
+fraction exceeds 1. That time is bracketed by rigorous bounds, not searched on a grid.
 Time is in mean sizes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, final
@@ -21,8 +21,8 @@ from moldable.arrays import Floats
 from moldable.errors import LimitError
 from moldable.model.assumptions import ROUNDING
 
-# Two times closer than this, relative to the longest in play, are not told apart.
 RESOLUTION: Final = 1e-13
+"""Length of the smallest intervals that are searched, relative to the horizon."""
 
 
 @final
@@ -51,12 +51,12 @@ class FluidPath:
         return y + (x0 - y) * np.exp(-np.outer(t, self.optimum.frontier.speedup.speedups))
 
     def busy_fraction(self, times: float | Sequence[float] | Floats) -> Floats:
-        """Return the fraction of servers the path keeps busy, above 1 where it is no limit."""
+        """Return the fraction of busy servers, above 1 where the path is not valid."""
         return self.at(times) @ self.optimum.widths
 
     @cached_property
     def valid_until(self) -> float:
-        """The first time the busy fraction passes 1; infinite if it never does."""
+        """The first time at which the busy fraction exceeds 1; infinite if it never does."""
         return _first_positive(*self._excess())
 
     def _excess(self) -> tuple[Floats, Floats]:
@@ -97,7 +97,7 @@ def _start(optimum: Optimum, start: Sequence[float] | Floats | Mapping[int, floa
 
 
 def _floats(values: object, name: str) -> Floats:
-    """Return a new array of numbers, or refuse what is none."""
+    """Return a new array of numbers, or raise an error."""
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -105,11 +105,11 @@ def _floats(values: object, name: str) -> Floats:
 
 
 def _first_positive(coefficients: Floats, rates: Floats) -> float:
-    """Return the first t >= 0 from which sum c*exp(-r*t) turns positive, or infinity.
+    """Return the first t >= 0 at which sum c*exp(-r*t) becomes positive, or infinity.
 
     Dividing by the slowest exponential changes no sign and leaves a function with a limit. Beyond
-    some horizon that limit rules; before it, intervals are halved until bounds on the function or
-    on its derivative decide.
+    some horizon it has the sign of that limit. Before it, intervals are halved until bounds on the
+    function or on its derivative decide.
     """
     if coefficients.size == 0:
         return math.inf
@@ -118,20 +118,13 @@ def _first_positive(coefficients: Floats, rates: Floats) -> float:
     if coefficients.sum() >= -noise and -float(coefficients @ rates) > noise:
         return 0.0
     limit = float(coefficients[0])
-    horizon = _horizon(limit, coefficients[1:], rates[1:])
+    others = float(np.abs(coefficients[1:]).sum())
+    horizon = math.log(others / abs(limit)) / float(rates[1]) if others > abs(limit) else 0.0
     return _search(coefficients, rates, horizon, otherwise=horizon if limit > 0.0 else math.inf)
 
 
-def _horizon(limit: float, others: Floats, rates: Floats) -> float:
-    """Return a time after which the constant term outweighs all the others."""
-    weight = float(np.abs(others).sum())
-    if weight <= abs(limit):
-        return 0.0
-    return math.log(weight / abs(limit)) / float(rates[0])
-
-
 def _search(coefficients: Floats, rates: Floats, horizon: float, *, otherwise: float) -> float:
-    """Search [0, horizon] from the left; the function is known not to be positive at 0."""
+    """Search [0, horizon] from the left; the function is not positive at 0."""
 
     def value(c: Floats, t: float) -> float:
         return float(c @ np.exp(-rates * t))
@@ -148,15 +141,10 @@ def _search(coefficients: Floats, rates: Floats, horizon: float, *, otherwise: f
             continue
         if falling_fastest >= 0.0 or b - a <= RESOLUTION * horizon:
             if value(coefficients, b) > 0.0:
-                return _root(lambda t: value(coefficients, t), a, b)
+                while a < (middle := 0.5 * (a + b)) < b:
+                    a, b = (a, middle) if value(coefficients, middle) > 0.0 else (middle, b)
+                return b
             continue
         middle = 0.5 * (a + b)
         pending += [(middle, b), (a, middle)]
     return otherwise
-
-
-def _root(function: Callable[[float], float], a: float, b: float) -> float:
-    """Halve [a, b] down to neighbouring floats around a change of sign."""
-    while a < (middle := 0.5 * (a + b)) < b:
-        a, b = (a, middle) if function(middle) > 0.0 else (middle, b)
-    return b

@@ -1,8 +1,7 @@
-"""How far from the optimum can greedy(p*) be at this n, by the paper's own bounds?
+"""The paper's bounds on the distance of greedy(p*) from the optimum at n servers.
 
-Proposition 2 and Theorem 2 of the paper as numbers. They are loose (at n = 4000 with two widths the
-"bound" on the blocking probability is 8 and more), and for two widths the proof behind them has
-gaps, which are named:
+These are Proposition 2 and Theorem 2 of the paper. They are loose (at n = 4000 with two widths the
+bound on the blocking probability is 8 and more), and for two widths their proof has gaps:
 
 collapse
     "at most one job narrower than i1" fails for two widths with i1 >= 2: a full system loses a
@@ -11,16 +10,16 @@ drift
     the Lyapunov function of the drift lemma jumps by order 1, not 1/n, when the departure rate
     crosses load + delta.
 sign
-    a step in the proof of Proposition 2 needs a difference to have one sign, which it has not.
+    a step in the proof of Proposition 2 needs a difference to have one sign, but it has both.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, final
 
-from moldable.allocation.optimum import Optimum, optimum
+from moldable.allocation.optimum import optimum
 from moldable.checks import number, whole
 from moldable.errors import LimitError
 from moldable.model.scenario import checked_load
@@ -37,12 +36,12 @@ class Bounds:
 
     Attributes:
         distance: bound on E||x - y*||, the l1 distance of the scaled state from the optimum.
-        blocking: bound on the blocking probability; says nothing from 1 on.
+        blocking: bound on the blocking probability.
         time_gap: bound on |E[D] - D*| in mean sizes; None when the bounds are vacuous.
         delta: the free constant of the two-width bound at its best value; None for one width.
-        order: the exponent of n in the distance's bound, along the regime it was asked for.
+        order: the exponent of n in the bound on the distance, along the regime of `alpha`.
         proof: "complete", or "gap" where a step of the published proof fails.
-        gaps: which steps fail, among "collapse", "drift" and "sign".
+        gaps: the steps that fail, among "collapse", "drift" and "sign".
         vacuous: whether the blocking bound is 1 or more.
     """
 
@@ -57,16 +56,7 @@ class Bounds:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
-        return {
-            "distance": self.distance,
-            "blocking": self.blocking,
-            "time_gap": self.time_gap,
-            "delta": self.delta,
-            "order": self.order,
-            "proof": self.proof,
-            "gaps": list(self.gaps),
-            "vacuous": self.vacuous,
-        }
+        return {**asdict(self), "gaps": list(self.gaps)}
 
 
 def bounds(speedup: SpeedUp, load: float, servers: int, *, alpha: float = 0.0) -> Bounds:
@@ -84,55 +74,34 @@ def bounds(speedup: SpeedUp, load: float, servers: int, *, alpha: float = 0.0) -
         raise LimitError(f"{load:g} must be below 1 for the paper's bounds; lower it", "load")
     solution = optimum(speedup, load, servers=servers)
     _refuse_other_curves(solution.frontier.speedup)
-    d = int(solution.widths[-1])
+    d, n = int(solution.widths[-1]), servers
+    squared, delta = (1.0 + 2.0 * d) / n, None
+    gaps: tuple[str, ...] = ()
     two = len(solution.support) == TWO
-    delta = _best_delta(solution, d, servers) if two else None
-    squared = (1.0 + 2.0 * d) / servers + _second_width(solution, d, servers, delta)
-    distance = 1.0 / servers + math.sqrt(2.0 * squared)
+    if two:
+        # The terms of Proposition 2 for two widths; delta in (0, 1 - load) minimises the last two.
+        first, second = (solution.frontier.speedup[width] / width for width in solution.support)
+        gap = first - second
+        delta = min(math.sqrt(2.0 * d * gap / (n * load)), 1.0 - load)
+        squared += 2 * d / n * (1 / load + 1 / gap) + 4 * d / (n * load * delta) + 2 * delta / gap
+        gaps = (COLLAPSE, DRIFT, SIGN) if solution.i1 >= TWO else (DRIFT, SIGN)
+    distance = 1.0 / n + math.sqrt(2.0 * squared)
     blocking = d * distance / load
-    vacuous = blocking >= 1.0
+    vacuous, time_gap = blocking >= 1.0, None
+    if not vacuous and two:
+        time_gap = (distance + blocking) / ((1.0 - blocking) * load)
+    elif not vacuous:
+        time_gap = 1.0 / (n * load * (1.0 - blocking))
     return Bounds(
         distance=distance,
         blocking=blocking,
-        time_gap=None if vacuous else _time_gap(distance, blocking, load, servers, two=two),
+        time_gap=time_gap,
         delta=delta,
         order=max(-0.25, (alpha - 1.0) / 2.0) if two else -0.5,
         proof="gap" if two else "complete",
-        gaps=_gaps(solution),
+        gaps=gaps,
         vacuous=vacuous,
     )
-
-
-def _efficiency_gap(solution: Optimum) -> float:
-    """s_i1/i1 - s_i2/i2, which every two-width term divides by."""
-    first, second = (solution.frontier.speedup[width] / width for width in solution.support)
-    return first - second
-
-
-def _best_delta(solution: Optimum, d: int, servers: int) -> float:
-    # Minimises 4d/(n*load*delta) + 2*delta/gap over the range (0, 1 - load) the proof allows.
-    best = math.sqrt(2.0 * d * _efficiency_gap(solution) / (servers * solution.load))
-    return min(best, 1.0 - solution.load)
-
-
-def _second_width(solution: Optimum, d: int, servers: int, delta: float | None) -> float:
-    """The terms of Proposition 2 that only two widths bring."""
-    if delta is None:
-        return 0.0
-    n, load, gap = servers, solution.load, _efficiency_gap(solution)
-    return 2 * d / n * (1 / load + 1 / gap) + 4 * d / (n * load * delta) + 2 * delta / gap
-
-
-def _time_gap(distance: float, blocking: float, load: float, servers: int, *, two: bool) -> float:
-    if two:
-        return (distance + blocking) / ((1.0 - blocking) * load)
-    return 1.0 / (servers * load * (1.0 - blocking))
-
-
-def _gaps(solution: Optimum) -> tuple[str, ...]:
-    if len(solution.support) == 1:
-        return ()
-    return (COLLAPSE, DRIFT, SIGN) if solution.i1 >= TWO else (DRIFT, SIGN)
 
 
 def _refuse_other_curves(speedup: SpeedUp) -> None:

@@ -13,11 +13,16 @@ from moldable.exact.states import count_states
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Exponential
-from moldable.optimal.constrained import LeastTime, least_blocking, least_time
+from moldable.optimal.constrained import (
+    LagrangianSearch,
+    LeastBlocking,
+    LeastTime,
+    least_blocking,
+    least_blocking_within,
+    least_time,
+)
 from moldable.optimal.optimal_control import OptimalControl, optimal_control
-from moldable.optimal.pricing import Pricing
 from moldable.optimal.problem import control_problem
-from moldable.optimal.time_limit import LeastBlocking, least_blocking_within
 from moldable.tuning.targets import Target
 
 AT_ONCE: Final = 50_000
@@ -127,7 +132,8 @@ def _least_possible(scenario: Scenario, target: Target, states: int) -> float | 
         return None
     try:
         if target.on_time:
-            return Pricing(control_problem(scenario), CLOSE).fastest().mean_execution_time
+            search = LagrangianSearch(control_problem(scenario), CLOSE)
+            return search.fastest().mean_execution_time
         found = least_blocking(scenario, tolerance=CLOSE)
     except ChainError:
         return None  # figures at the ends of the floating-point range

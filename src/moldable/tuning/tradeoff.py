@@ -8,7 +8,12 @@ from typing import Any, final
 
 from moldable.errors import ChainError
 from moldable.model.scenario import Scenario
-from moldable.optimal.tradeoff import PRICES, TradeoffCurve, checked_prices, tradeoff
+from moldable.optimal.tradeoff import (
+    BLOCKING_COSTS,
+    TradeoffCurve,
+    checked_blocking_costs,
+    tradeoff,
+)
 from moldable.policies.greedy import Greedy
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
@@ -82,7 +87,7 @@ class ValueTradeoff:
 
 def value_tradeoff(
     scenario: Scenario,
-    blocking_costs: Iterable[float] = PRICES,
+    blocking_costs: Iterable[float] = BLOCKING_COSTS,
     *,
     precision: float = 0.01,
     seed: int | None = None,
@@ -100,7 +105,7 @@ def value_tradeoff(
         progress: called with a description of each step when it begins.
     """
     report = progress or no_progress
-    costs, kinds = checked_prices(blocking_costs), Kinds.of(scenario)
+    costs, kinds = checked_blocking_costs(blocking_costs), Kinds.of(scenario)
     target = Target.of(kinds.mean_size, blocking_cost=max(costs[0], 1.0))
     evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
     report("computing the true optimum")
