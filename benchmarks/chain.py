@@ -107,7 +107,7 @@ def _growth() -> list[Row]:
             Row(
                 f"three widths, n = {servers}, {answer.detail.states:,} states",
                 f"{spent:.3g} s, {1e6 * spent / answer.detail.states:.3g} s per million states, "
-                f"residual {answer.residual:.0e}",
+                f"error bound {answer.detail.error_bound:.0e}",
                 "below 60 s" if goal else "",
                 spent < 60 if goal else None,
             )

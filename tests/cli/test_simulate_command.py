@@ -130,7 +130,7 @@ def test_workloads_are_simulated_by_class(run):
         ((*PAPER, "--arrivals", "mmpp:1,2:3"), "2 levels have 2 switching rates"),
         ((*PAPER, "--size", "pareto:0.9"), "mean"),
         ((*PAPER, "--policy", "greedi"), "did you mean 'greedy'"),
-        ((*PAPER, "--policy", "greedy-p:x"), "'x' is not a load"),
+        ((*PAPER, "--policy", "greedy-p:x"), "'x' is not a design load"),
         ((*PAPER, "--policy", "greedy-p:1.5"), "busy servers"),
         ((*PAPER, "--start", "ful"), "start 'ful' is unknown"),
         ((*PAPER, "--start", "3=x"), "'3=x' is not width=count"),

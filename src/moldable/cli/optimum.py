@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
     from moldable.system.performance import Performance
 
+PREDICTED: Final = (
+    "blocking",
+    "blocking_interval",
+    "mean_execution_time",
+    "mean_execution_time_interval",
+    "method",
+)
+"""Keys of a performance that a prediction has."""
 SHORT: Final = 30_000_000
 """Most arrivals of the simulation behind a prediction: about a second."""
 
@@ -146,4 +154,10 @@ def _predicted(scenario: Scenario) -> Performance | None:
 
 def _at_servers(predicted: Performance | None) -> dict[str, Any]:
     """Return the prediction for the given number of servers under a JSON key of its own."""
-    return {"at_servers": predicted and predicted.to_dict()}
+    if predicted is None:
+        return {"at_servers": None}
+    whole = predicted.to_dict()
+    return {
+        "at_servers": {"policy": whole["provenance"]["policy"]}
+        | {key: whole[key] for key in PREDICTED}
+    }
