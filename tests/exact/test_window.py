@@ -205,3 +205,10 @@ def test_servers_stay_idle_longer_where_the_policy_takes_fewer_of_them():
     part = window.Window(0, 63, 50)
     bound, truth = system.outside(part)
     assert 0.03 < truth <= bound
+
+
+def test_the_window_of_a_hundred_thousand_servers_can_be_solved():
+    servers = 100_000
+    scenario = Scenario.single(SpeedUp([1, 1.8]), 1 - 0.1 / servers**0.5, servers)
+    model = chain_model(build_system(scenario, None))
+    assert window.first_states(model) < 1_500_000

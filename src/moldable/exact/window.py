@@ -16,7 +16,7 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints, Whole
 from moldable.errors import ChainError
-from moldable.exact.lyapunov import NEGLIGIBLE, LyapunovBound, TwoSlots, Within
+from moldable.exact.lyapunov import ENOUGH, NEGLIGIBLE, LyapunovBound, Region, TwoSlots, Within
 from moldable.exact.states import MOST_STATES, Chain, refuse_too_many
 from moldable.exact.stationary import FACTORISED, stationary
 from moldable.model.assumptions import ROUNDING
@@ -195,21 +195,29 @@ class Windows:
             window: the window.
             inside: its states.
         """
-        every = np.arange(self.servers + 1)
-        room = (self.servers - every) / self.wide
-        fewest = np.full(room.size, float(window.fewest))
-        above = np.where(every > window.idle, fewest, window.most + 1.0)
-        below, _ = self.bound(-1.0, fewest * 0.0, np.minimum(fewest - 1.0, room), inside)
-        beyond, nearest = self.bound(1.0, above, room, inside)
-        wide, _, idle, _ = self.system.pilot
+        idle = np.arange(self.servers + 1)
+        room = (self.servers - idle) / self.wide
+        fewest, most = window.fewest - 1.0, window.most + 1.0
+        usual = (idle <= window.idle) & (room >= fewest)
+        few = idle[usual] if window.fewest else idle[:0]
+        many, spare = idle[usual & (room >= most)], idle[~usual]
+        below, beyond, above = self.bound(
+            (
+                Region(-1.0, few, np.zeros(few.size), np.full(few.size, fewest)),
+                Region(1.0, many, np.full(many.size, most), room[many]),
+                Region(1.0, spare, np.zeros(spare.size), room[spare]),
+            ),
+            inside,
+        ).tolist()
+        usual_wide, _, usual_idle, _ = self.system.pilot
         wider = window
-        if below > NEGLIGIBLE / 20.0:
-            least = math.floor(wide - GROWTH * (wide - window.fewest)) - 1
-            wider = dataclasses.replace(wider, fewest=max(0, least))
-        if beyond > NEGLIGIBLE / 20.0 and (beyond == 1.0 or nearest <= window.idle):
-            most = math.ceil(wide + GROWTH * (window.most - wide)) + 1
-            wider = dataclasses.replace(wider, most=min(self.most_wide, most))
-        if beyond > NEGLIGIBLE / 20.0 and (beyond == 1.0 or nearest > window.idle):
-            spare = math.ceil(idle + GROWTH * (window.idle - idle)) + 1
-            wider = dataclasses.replace(wider, idle=min(self.servers, spare))
-        return below + beyond, wider
+        if below > ENOUGH:
+            edge = math.floor(usual_wide - GROWTH * (usual_wide - window.fewest)) - 1
+            wider = dataclasses.replace(wider, fewest=max(0, edge))
+        if beyond > ENOUGH:
+            edge = math.ceil(usual_wide + GROWTH * (window.most - usual_wide)) + 1
+            wider = dataclasses.replace(wider, most=min(self.most_wide, edge))
+        if above > ENOUGH:
+            edge = math.ceil(usual_idle + GROWTH * (window.idle - usual_idle)) + 1
+            wider = dataclasses.replace(wider, idle=min(self.servers, edge))
+        return below + beyond + above, wider
