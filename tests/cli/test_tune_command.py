@@ -78,7 +78,7 @@ def test_classes_that_share_a_pool_get_a_table_each(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "steps"),
     [
-        (("tune", *SMALL, "--max-blocking", "0.2"), ("tuning the blocking cost", "true optimum")),
+        (("tune", *SMALL, "--max-blocking", "0.2"), ("tuning the blocking cost", "more load")),
         (("tradeoff", *SMALL, "--costs", "4"), ("true optimum", "value policy")),
     ],
 )

@@ -62,7 +62,8 @@ def test_decisions_come_first_then_every_rival_with_its_figures(told):
         "true optimum 0.03 0.7",
     ]
     assert [line for line in found if line in rows] == rows
-    assert found[-1] == "Certified: the figures are exact, and the limit is kept."
+    stays = "Blocking stays within the limit (exact, Poisson arrivals, exponential sizes)."
+    assert found[-1] == stays
 
 
 def test_a_cluster_that_cannot_carry_the_load_has_no_shares_of_the_papers(told):
@@ -75,7 +76,7 @@ def test_simulated_figures_are_certified_by_their_interval(told):
     simulated = dataclasses.replace(TUNED.performance, method="simulate")
     found = told(dataclasses.replace(TUNED, performance=simulated))
     assert found[-1] == (
-        "Certified: the limit is kept at the upper end of the 95 % confidence interval."
+        "Blocking stays within the limit (95 % confidence, Poisson arrivals, exponential sizes)."
     )
 
 
@@ -106,5 +107,5 @@ def test_static_widths_have_no_blocking_cost(told):
 
 
 def test_the_seed_is_told_where_anything_was_drawn(told):
-    assert told(dataclasses.replace(TUNED, seed=7))[-1] == "Seed 7 finds the same again."
+    assert told(dataclasses.replace(TUNED, seed=7))[-1] == "Random seed: 7."
     assert not any("eed 7" in line for line in told(TUNED))

@@ -41,7 +41,7 @@ def show_tradeoff(console: Console, answer: ValueTradeoff) -> None:
         gap = max(control.gap for control in answer.optimum.controls)
         console.print(f"The true optimum is known to within {100 * gap:.1g} % of its cost.")
     if answer.seed is not None:
-        console.print(f"Seed {answer.seed} finds the same again.")
+        console.print(f"Random seed: {answer.seed}.")
 
 
 def _pair(answer: Performance) -> str:

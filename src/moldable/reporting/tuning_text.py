@@ -33,16 +33,33 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
     console.print(_beside(answer))
     if answer.limited:
         console.print(_kept(answer))
+    if answer.stresses:
+        console.print("If the assumptions fail:")
+        console.print(_stresses(answer))
     if answer.seed is not None:
-        console.print(f"Seed {answer.seed} finds the same again.")
+        console.print(f"Random seed: {answer.seed}.")
 
 
 def _kept(answer: Tuned) -> str:
+    given = answer.performance.provenance
+    sizes = " and ".join(dict.fromkeys(given["sizes"]))
+    assumed = f"{given['arrivals'].capitalize()} arrivals, {sizes} sizes"
     if not answer.certified:
-        return "Not certified: the limit lies within the 95 % confidence interval."
-    if answer.performance.method == "simulate":
-        return "Certified: the limit is kept at the upper end of the 95 % confidence interval."
-    return "Certified: the figures are exact, and the limit is kept."
+        return f"Not certified: the limit lies within the 95 % confidence interval ({assumed})."
+    figure = "Mean execution time" if "max_time" in answer.target else "Blocking"
+    sure = "95 % confidence" if answer.performance.method == "simulate" else "exact"
+    return f"{figure} stays within the limit ({sure}, {assumed})."
+
+
+def _stresses(answer: Tuned) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("case", overflow="fold")
+    for heading in ("blocking", "mean execution time"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for stress in answer.stresses:
+        found = stress.performance
+        table.add_row(stress.case, str(found.blocking), str(found.mean_execution_time))
+    return table
 
 
 def _beside(answer: Tuned) -> Table:

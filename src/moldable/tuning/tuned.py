@@ -10,6 +10,7 @@ from moldable.policies.policy_table import Policy
 from moldable.system.performance import Performance
 from moldable.tuning.families import Static
 from moldable.tuning.reference import Best
+from moldable.tuning.robustness import Stress
 
 
 @final
@@ -30,6 +31,7 @@ class Tuned:
         seed: that reproduces the result; None if nothing was simulated.
         certified: whether the limit is kept exactly, or at the upper end of the 95 % interval; True
             if there is no limit.
+        stresses: performance where arrivals are burstier or the load is higher.
     """
 
     blocking_cost: float | None
@@ -43,6 +45,7 @@ class Tuned:
     precision: float
     seed: int | None
     certified: bool
+    stresses: tuple[Stress, ...] = ()
 
     @property
     def limited(self) -> bool:
@@ -62,6 +65,7 @@ class Tuned:
             "static": static,
             "optimum": None if self.optimum is None else self.optimum.to_dict(),
             "certified": self.certified,
+            "stresses": [stress.to_dict() for stress in self.stresses],
             "target": dict(self.target),
             "precision": self.precision,
             "seed": self.seed,

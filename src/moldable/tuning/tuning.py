@@ -21,6 +21,7 @@ from moldable.tuning.evaluator import Evaluator
 from moldable.tuning.families import DesignLoads, Family, Static, ValueTables, optimal_shares
 from moldable.tuning.polish import Polish
 from moldable.tuning.reference import AT_ONCE, best, fits, not_reached, refuse_less_than_fastest
+from moldable.tuning.robustness import stresses
 from moldable.tuning.search import LimitSearch, Point, least_cost
 from moldable.tuning.targets import Target
 from moldable.tuning.tuned import Tuned
@@ -36,6 +37,8 @@ SAFETY: Final = 0.01
 """Logarithm by which the aim is lowered further after a failed attempt."""
 OSCILLATES: Final = math.log(2.0)
 """Logarithm of true over modelled blocking above which feedback is taken to oscillate."""
+UNSEEDED: Final = 1
+"""Seed of stress tests where nothing else is simulated and none is given: answers repeat."""
 NO_OPTIMUM: Final = (
     f"the true optimum is not known here: it needs exponential sizes, Poisson arrivals and at most "
     f"{MOST_STATES:,} states"
@@ -91,7 +94,10 @@ def tune(
         notes.append(NOT_CLOSELY if fits(scenario, states) else NO_OPTIMUM)
     answer = tuned.performance
     answer = dataclasses.replace(answer, warnings=(*answer.warnings, *notes))
-    return dataclasses.replace(tuned, performance=answer, optimum=known)
+    report("evaluating burstier arrivals and more load")
+    fixed = evaluate.seed if seed is not None or evaluate.simulated else UNSEEDED
+    stressed = stresses(scenario, tuned.policy, target, seed=fixed, threads=threads)
+    return dataclasses.replace(tuned, performance=answer, optimum=known, stresses=stressed)
 
 
 def no_progress(step: str) -> None:
