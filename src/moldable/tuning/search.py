@@ -12,7 +12,7 @@ from moldable.tuning.evaluator import Evaluator
 from moldable.tuning.families import Family
 from moldable.tuning.targets import Target
 
-UNUSED, UNUSED_SIMULATED, UNUSED_RARE = 1e-4, 0.03, 0.15
+UNUSED, UNUSED_SIMULATED, UNUSED_RARE = 1e-4, 0.005, 0.15
 """Share of the limit that may stay unused: exact answers, simulation, importance splitting."""
 CLOSING, DRAWS = 3, 8
 """Least number of evaluations after the limit is bracketed; most evaluations of mixtures."""
