@@ -99,4 +99,6 @@ def _parts(  # noqa: PLR0917 - a value, its place and its form
             f"the workload file, or write a number without a unit",
             name,
         )
+    if unit == own:  # multiplying and dividing by its length would not be exact
+        return figure, 1.0, 1.0
     return figure, SECONDS[unit], SECONDS[own]

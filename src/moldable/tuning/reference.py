@@ -125,8 +125,8 @@ def not_reached(scenario: Scenario, target: Target, nearest: float, states: int)
     shown = _shown(scenario, target)
     known = "" if least is None else f"; other policies go down to {shown(_rounded_up(least))}"
     return ControlError(
-        f"{shown(f'{target.value:g}')} was not reached; allow more, or add servers; the least found "
-        f"is {shown(_rounded_up(nearest))}{known}",
+        f"{shown(f'{target.value:g}')} was not reached; allow more, or add servers; the least "
+        f"found is {shown(_rounded_up(nearest))}{known}",
         target.name,
     )
 
