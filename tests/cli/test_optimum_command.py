@@ -97,6 +97,7 @@ def test_workloads_give_both_divisions(run):
     answer = json.loads(result.stdout)
     assert list(answer) == [
         "mean_execution_time",
+        "time_unit",
         "shadow_price",
         "classes",
         "rounded",

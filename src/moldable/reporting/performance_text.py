@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from moldable.model.units import duration, rate
+from moldable.model.units import SYMBOLS, duration, rate
 from moldable.reporting.words import percent, times_are
 from moldable.system.performance import Estimate, ExactDetail, Performance, SimulationDetail
 
@@ -17,14 +17,13 @@ def show_performance(console: Console, answer: Performance) -> None:
     console.print(f"Mean execution time: {duration(answer.mean_execution_time, unit)}")
     if answer.quantiles:
         levels = answer.quantiles.items()
-        times = ", ".join(
-            f"{100 * level:g} %: {duration(f'{time:.4g}', unit)}" for level, time in levels
-        )
-        console.print(f"Jobs done within (quantiles of the execution time): {times}")
-    throughput = answer.departure_rate * answer.provenance["servers"]
+        times = ", ".join(f"{100 * level:g} %: {time:.4g}" for level, time in levels)
+        among = "" if unit is None else f" in {SYMBOLS[unit]}"
+        console.print(f"Jobs done within (quantiles of the execution time{among}): {times}")
+    throughput = float(f"{answer.departure_rate * answer.provenance['servers']:.5g}")
     console.print(
         f"Servers busy: {percent(answer.busy_fraction)}; throughput: "
-        f"{rate(f'{throughput:.5g}', unit)}"
+        f"{rate(f'{throughput:,.15g}', unit)}"
     )
     if unit is None:
         console.print(times_are(answer))
