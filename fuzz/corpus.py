@@ -45,6 +45,13 @@ arrival_rate = 1e-3
 size = "lognormal:2"
 speedup = { 2 = 1.5 }
 """,
+    b"""servers = 4
+time_unit = "hours"
+[[class]]
+arrival_rate = "48 jobs/day"
+mean_size = "90 min"
+speedup = [1, 1.8]
+""",
 )
 CURVES = (
     b"width,time\n1,10\n2,6\n",

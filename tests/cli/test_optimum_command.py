@@ -97,6 +97,7 @@ def test_workloads_give_both_divisions(run):
     answer = json.loads(result.stdout)
     assert list(answer) == [
         "mean_execution_time",
+        "time_unit",
         "shadow_price",
         "classes",
         "rounded",
@@ -106,7 +107,7 @@ def test_workloads_give_both_divisions(run):
     assert all(list(part) == names for part in answer["classes"])
     assert sum(part["reserved_fraction"] for part in answer["classes"]) == pytest.approx(1)
     rounded = answer["rounded"]
-    assert list(rounded) == ["mean_execution_time", "classes"]
+    assert list(rounded) == ["mean_execution_time", "time_unit", "classes"]
     names[1] = "reserved_servers"
     assert all(list(part) == names for part in rounded["classes"])
     assert sum(part["reserved_servers"] for part in rounded["classes"]) == 64

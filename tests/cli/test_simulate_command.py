@@ -21,6 +21,7 @@ KEYS = [
     "blocking_interval",
     "mean_execution_time",
     "mean_execution_time_interval",
+    "time_unit",
     "quantiles",
     "width_shares",
     "mean_jobs",
@@ -109,7 +110,7 @@ def test_arrivals_are_named_on_the_command_line_or_in_the_file(run, tmp_path):
     (tmp_path / "times.csv").write_text("time\n0\n1\n3\n4\n")
     listed = run(*asked, "--arrivals", "times.csv", "--warmup", "0", cwd=tmp_path)
     assert json.loads(listed.stdout)["arrivals"] == 64 * 4
-    assert "times.csv has 4 arrivals, 0.75 per unit of time" in listed.stderr
+    assert "times.csv has 4 arrivals, 0.75 jobs per unit of time" in listed.stderr
 
 
 def test_workloads_are_simulated_by_class(run):

@@ -99,6 +99,62 @@ def test_the_mean_of_a_file_of_sizes_is_the_mean_size(tmp_path):
         read_scenario(write(tmp_path, text + "mean_size = 1\n"))
 
 
+UNITS = "servers=8\n{unit}\n[[class]]\nspeedup=[1]\narrival_rate={rate}\nmean_size={size}\n"
+
+
+@pytest.mark.parametrize("unit", ["hours", "h", "Hours"])
+@pytest.mark.parametrize(
+    ("rate", "size"), [("'5/h'", "'90 min'"), ("'120/day'", 1.5), (5, "'1.5'")]
+)
+def test_rates_and_sizes_are_converted_to_the_unit_of_the_file(tmp_path, unit, rate, size):
+    text = UNITS.format(unit=f"time_unit = '{unit}'", rate=rate, size=size)
+    found = read_scenario(write(tmp_path, text))
+    assert found.time_unit == "hours"
+    (only,) = found.workload.classes
+    assert (only.arrival_rate, only.mean_size) == (5.0, 1.5)
+
+
+def test_files_without_a_unit_have_plain_numbers(tmp_path):
+    found = read_scenario(write(tmp_path, UNITS.format(unit="", rate=5, size=1.5)))
+    assert found.time_unit is None
+    for rate, size, line in (("'5/h'", 1.5, 5), (5, "'90 min'", 6)):
+        text = UNITS.format(unit="", rate=rate, size=size)
+        with pytest.raises(InputError, match=rf"line {line}: .* but the scenario has none; add ti"):
+            read_scenario(write(tmp_path, text))
+
+
+def test_a_file_of_sizes_is_in_the_unit_of_the_scenario(tmp_path):
+    (tmp_path / "sizes.csv").write_text("30\n90\n240\n")
+    text = UNITS.format(unit="time_unit='min'\n", rate=1, size="'2h'") + "size='sizes.csv'\n"
+    (found,) = read_scenario(write(tmp_path, text)).workload.classes
+    assert found.mean_size == 120.0
+
+
+@pytest.mark.parametrize(
+    ("unit", "rate", "size", "message"),
+    [
+        ("parsecs", 1, 1, "line 2: time_unit='parsecs' is not a unit of time; .*days, hours"),
+        ("hours", 1, "'6 parsecs'", "line 6: mean_size='6 parsecs' has an unknown unit; "),
+        ("hours", 1, "'-6h'", "line 6: class 'class 1': mean_size=-6 must be finite and above 0"),
+        ("hours", 1, "'1e999h'", "line 6: .*mean_size=inf must be finite and above 0"),
+        ("hours", "'0/h'", 1, "line 5: .*arrival_rate=0 must be finite and above 0"),
+        ("hours", "'5h'", 1, "line 5: arrival_rate='5h' is not a rate such as \"5/h\""),
+        ("hours", 1, "'5/h'", "line 6: mean_size='5/h' is not a duration such as"),
+        ("hours", 1, "1\nweight='2h'", "line 7: weight='2h' is not a number"),
+        ("hours", 1, "true", "line 6: mean_size=True is not a number"),
+    ],
+)
+def test_faulty_units_are_refused_with_their_line(tmp_path, unit, rate, size, message):
+    text = UNITS.format(unit=f"time_unit = '{unit}'", rate=rate, size=size)
+    with pytest.raises(InputError, match=message):
+        read_scenario(write(tmp_path, text))
+
+
+def test_a_unit_must_be_text(tmp_path):
+    with pytest.raises(InputError, match="line 2: time_unit=3 is not a unit of time"):
+        read_scenario(write(tmp_path, UNITS.format(unit="time_unit = 3", rate=1, size=1)))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -123,7 +179,7 @@ def test_the_mean_of_a_file_of_sizes_is_the_mean_size(tmp_path):
         ("\n[[class]]\nspeedup = [1]\n", "line 2: class 1 has no arrival_rate"),
         ("[[class]]\narrival_rate = 1\n", "line 1: class 1 has no speedup"),
         ("[[class]]\narrival_rate = -1\nspeedup = [1]\n", "line 2: .*arrival_rate=-1"),
-        ("[[class]]\narrival_rate = 'x'\nspeedup = [1]\n", "line 2: arrival_rate='x' is not a num"),
+        ("[[class]]\narrival_rate = 'x'\nspeedup = [1]\n", "line 2: arrival_rate='x' is not a rat"),
         ("[[class]]\narrival_rate = 1\nspeedup = [2]\n", r"line 3: s\(1\)=2"),
         ("[[class]]\narrival_rate = 1\nspeedup = []\n", "line 3: the curve is empty"),
         ("[[class]]\narrival_rate = 1\nspeedup = 3\n", "line 3: speedup=3 is not a curve"),

@@ -20,6 +20,7 @@ from moldable.arrays import Floats, Ints
 from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
 from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.units import duration
 from moldable.model.workload import JobClass, Workload
 
 
@@ -90,12 +91,14 @@ class Reservation:
         classes: what each class gets, in the workload's order.
         shadow_price: weighted time saved per further unit of server-time; 0 when slack.
         whole: whether each class has an integer number of servers.
+        time_unit: the scenario's unit of time, which all times are in; None if it has none.
     """
 
     servers: int
     classes: tuple[ClassAllocation, ...]
     shadow_price: float
     whole: bool
+    time_unit: str | None = None
 
     @property
     def arrival_rate(self) -> float:
@@ -168,7 +171,12 @@ class Reservation:
             }
             for part in self.classes
         ]
-        return {"mean_execution_time": self.mean_execution_time, **price, "classes": classes}
+        return {
+            "mean_execution_time": self.mean_execution_time,
+            "time_unit": self.time_unit,
+            **price,
+            "classes": classes,
+        }
 
     def __repr__(self) -> str:
         parts = ", ".join(
@@ -176,8 +184,9 @@ class Reservation:
             for part in self.classes[:6]
         )
         more = ", ..." if len(self.classes) > 6 else ""  # noqa: PLR2004 - as many as fit a line
+        time = duration(f"{self.mean_execution_time:.6g}", self.time_unit)
         return (
-            f"Reservation({parts}{more}; mean_execution_time={self.mean_execution_time:.6g}, "
+            f"Reservation({parts}{more}; mean_execution_time={time}, "
             f"shadow_price={self.shadow_price:.6g})"
         )
 
@@ -214,7 +223,7 @@ def reserve(scenario: Scenario) -> Reservation:
         ClassAllocation(job_class, job_class.offered * mix.server_time, front, mix)
         for job_class, front, mix in zip(workload.classes, fronts, mixes, strict=True)
     )
-    return Reservation(servers, parts, price, whole=False)
+    return Reservation(servers, parts, price, whole=False, time_unit=scenario.time_unit)
 
 
 def fitting_frontiers(scenario: Scenario) -> list[Frontier]:

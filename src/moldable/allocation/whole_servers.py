@@ -38,7 +38,7 @@ def reserve_whole(scenario: Scenario) -> Reservation:
         ClassAllocation(job_class, count, front, front.read(count / job_class.offered))
         for job_class, front, count in zip(workload.classes, fronts, reserved, strict=True)
     )
-    return Reservation(servers, parts, price, whole=True)
+    return Reservation(servers, parts, price, whole=True, time_unit=scenario.time_unit)
 
 
 def _least_servers(job_class: JobClass, front: Frontier) -> int:

@@ -213,21 +213,22 @@ def read_scenario_options(
         scenario = _with_size(scenario, size, own_mean=workload is None)
     if arrivals is not None:
         scenario = replace(scenario, arrivals=parse_arrivals(arrivals))
-    _note_own_rate(scenario.arrivals)
+    _note_own_rate(scenario.arrivals, scenario.time_unit)
     return scenario
 
 
-def _note_own_rate(arrivals: Arrivals) -> None:
+def _note_own_rate(arrivals: Arrivals, unit: str | None) -> None:
     """Say that a list of arrival times has its own rate, whatever the load."""
     from moldable.cli.output import note
     from moldable.model.arrivals import ArrivalTimes
+    from moldable.model.units import rate
 
     if isinstance(arrivals, ArrivalTimes):
         lasting = float(arrivals.times[-1] - arrivals.times[0])
-        rate = f"{(len(arrivals.times) - 1) / lasting:.6g}" if lasting > 0.0 else "any number of"
+        own = f"{(len(arrivals.times) - 1) / lasting:.6g}" if lasting > 0.0 else "any number of"
         note(
-            f"{arrivals} has {len(arrivals.times)} arrivals, {rate} per unit of time; the load and "
-            f"the rates of the classes do not change that"
+            f"{arrivals} has {len(arrivals.times)} arrivals, {rate(own, unit)}; the load and the "
+            f"rates of the classes do not change that"
         )
 
 

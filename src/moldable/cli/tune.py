@@ -41,8 +41,13 @@ def tune(
         ),
     ] = None,
     max_time: Annotated[
-        float | None,
-        typer.Option("--max-time", metavar="T", help="Least blocking with at most this mean time."),
+        str | None,
+        typer.Option(
+            "--max-time",
+            metavar="T",
+            help="Least blocking with at most this mean time, such as 0.6 or, if the workload file "
+            "has a time_unit, 90min.",
+        ),
     ] = None,
     optimum: Annotated[
         bool,
@@ -99,7 +104,7 @@ def tune(
             output.note("the true optimum would take a while here: ask for it with --optimum")
 
 
-def _refuse_none_or_several(*values: float | None) -> None:
+def _refuse_none_or_several(*values: float | str | None) -> None:
     """Say it in the words of the command line."""
     given = [name for name, value in zip(TARGETS, values, strict=True) if value is not None]
     if len(given) != 1:

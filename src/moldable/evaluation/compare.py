@@ -75,6 +75,11 @@ class Comparison:
     policies: tuple[Compared, ...]
 
     @property
+    def time_unit(self) -> str | None:
+        """The scenario's unit of time; None if it has none."""
+        return self.policies[0].performance.time_unit
+
+    @property
     def unbeaten(self) -> tuple[str, ...]:
         """The names of the Pareto-optimal policies."""
         return tuple(part.name for part in self.policies if part.unbeaten)
@@ -82,6 +87,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
         return {
+            "time_unit": self.time_unit,
             "policies": [part.to_dict() for part in self.policies],
             "unbeaten": list(self.unbeaten),
         }

@@ -60,5 +60,6 @@ def equi_performance(scenario: Scenario, reason: str = "asked for") -> Performan
         reason=f"{reason}: a birth-death chain, any sizes",
         warnings=(),
         provenance=provenance(scenario, Equi().name),
+        time_unit=scenario.time_unit,
         detail=ExactDetail(states=servers + 1, error_bound=0.0, neglected_mass=0.0),
     )

@@ -89,6 +89,7 @@ class StationaryLaw:
             reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in pools))}",
             warnings=(),
             provenance=provenance(system.scenario, system.policy_name, pools=list(system.pools)),
+            time_unit=system.scenario.time_unit,
             detail=ExactDetail(
                 states=sum(pool.states for pool in pools),
                 error_bound=max(pool.error_bound for pool in pools),

@@ -1,7 +1,7 @@
 """Scenarios as TOML files.
 
-A file has the keys `servers`, `sharing` and `arrivals`, and one `[[class]]` table for each class.
-Errors name the file and, where possible, the line.
+A file has the keys `servers`, `sharing`, `arrivals` and `time_unit`, and one `[[class]]` table for
+each class. Errors name the file and, where possible, the line.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from moldable.checks import LARGEST, SMALLEST, checked_path, whole
+from moldable.checks import LARGEST, SMALLEST, Kind, checked_path, whole
 from moldable.checks import number as to_number
 from moldable.errors import InputError, MoldableError, SpeedUpError, WorkloadError, nearest
 from moldable.files.curve_csv import read_curve
@@ -23,13 +23,19 @@ from moldable.files.notation import MODELS, parse_arrivals, parse_speedup
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Empirical, SizeLaw
 from moldable.model.speedup import SpeedUp
+from moldable.model.units import checked_unit, parse_duration, parse_rate
 from moldable.model.workload import SHARING, JobClass, Workload
 from moldable.text_files import read_text
 
-FILE_KEYS: Final = ("servers", "sharing", "arrivals", "class")
+FILE_KEYS: Final = ("servers", "sharing", "arrivals", "time_unit", "class")
 CLASS_KEYS: Final = ("name", "arrival_rate", "mean_size", "weight", "size", "speedup")
 REQUIRED: Final = ("arrival_rate", "speedup")
-NUMBERS: Final = ("arrival_rate", "mean_size", "weight")
+NUMBERS: Final[Mapping[str, Callable[[object, str | None, str, Kind], float]]] = {
+    "arrival_rate": parse_rate,
+    "mean_size": parse_duration,
+    "weight": lambda value, _unit, *where: to_number(value, *where),
+}
+"""The numbers of a class and how they are read; weights have no unit."""
 
 MOST_BYTES: Final = 2**20
 MEAN_ROUNDING: Final = 1e-6
@@ -67,7 +73,9 @@ def read_scenario(path: Path | str, servers: int | None = None) -> Scenario:
         raise source.error("write each class as [[class]], with two brackets", None, "class")
     if not tables:
         raise source.error("there is no class; add at least one [[class]] table", None, None)
-    classes = tuple(_job_class(source, number, table) for number, table in enumerate(tables))
+    with source.at(None, "time_unit"):
+        unit = checked_unit(data.get("time_unit"))
+    classes = tuple(_job_class(source, number, table, unit) for number, table in enumerate(tables))
     with source.at(None, "servers"):
         own = whole(data["servers"], "servers", WorkloadError) if "servers" in data else None
     with source.at(None, "arrivals"):
@@ -79,7 +87,7 @@ def read_scenario(path: Path | str, servers: int | None = None) -> Scenario:
     if n is None:
         raise InputError(f"{path} names no servers; add 'servers = N' or pass --servers N")
     with source.at(None, None):
-        return Scenario(workload, n, arrivals)
+        return Scenario(workload, n, arrivals, unit)
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
@@ -145,7 +153,9 @@ def _check_key(key: str, known: Collection[str]) -> None:
         raise WorkloadError(f"unknown key {key!r}; {nearest(key, known)}")
 
 
-def _job_class(source: _Source, number: int, table: Mapping[str, Any]) -> JobClass:
+def _job_class(
+    source: _Source, number: int, table: Mapping[str, Any], unit: str | None
+) -> JobClass:
     for key in table:
         with source.at(number, key):
             _check_key(key, CLASS_KEYS)
@@ -153,9 +163,10 @@ def _job_class(source: _Source, number: int, table: Mapping[str, Any]) -> JobCla
         if key not in table:
             raise source.error(f"class {number + 1} has no {key}; add {key} = ...", number, None)
     numbers: dict[str, float] = {}
-    for key in (key for key in NUMBERS if key in table):
+    for key, parse in NUMBERS.items():
         with source.at(number, key):
-            numbers[key] = to_number(table[key], key, WorkloadError)
+            if key in table:
+                numbers[key] = parse(table[key], unit, key, WorkloadError)
     name = table.get("name", f"class {number + 1}")
     if not isinstance(name, str):
         raise source.error(f"name={name!r} must be text in quotes", number, "name")

@@ -11,6 +11,7 @@ from moldable.errors import WorkloadError
 from moldable.model.arrivals import Arrivals, Poisson
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.speedup import SpeedUp
+from moldable.model.units import checked_unit
 from moldable.model.workload import JobClass, Workload
 
 
@@ -23,17 +24,21 @@ class Scenario:
         workload: classes of jobs.
         servers: number of servers.
         arrivals: arrival process; its rates are those of the classes.
+        time_unit: unit of all times and rates, "seconds", "minutes", "hours" or "days"; results are
+            in the same unit. By default none is named.
     """
 
     workload: Workload
     servers: int
     arrivals: Arrivals = field(default_factory=Poisson)
+    time_unit: str | None = None
 
     def __post_init__(self) -> None:
         example = "Workload([JobClass(...)])"
         check_type(self.workload, Workload, "workload", WorkloadError, example)
         object.__setattr__(self, "servers", whole(self.servers, "servers", WorkloadError))
         check_type(self.arrivals, Arrivals, "arrivals", WorkloadError, "a process: Poisson()")
+        object.__setattr__(self, "time_unit", checked_unit(self.time_unit))
         for job_class in self.workload.classes:
             narrowest = int(job_class.speedup.widths[0])
             if narrowest > self.servers:

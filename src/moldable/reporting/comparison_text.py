@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from moldable.evaluation.compare import Compared, Comparison
+from moldable.reporting.words import times_are
 from moldable.system.performance import Estimate
 
 UNBEATEN, YARDSTICK = "*", "~"
@@ -35,6 +36,7 @@ def show_comparison(console: Console, answer: Comparison) -> None:
     if any(part.yardstick for part in answer.policies):
         console.print(f"{YARDSTICK} preemptive: a yardstick that no policy here could follow")
     console.print(f"Mean time is that of execution; Δ is the difference from {first}.")
+    console.print(times_are(answer.policies[0].performance))
 
 
 def _mark(part: Compared) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from moldable.allocation.optimum import Optimum
 from moldable.errors import shortened
 from moldable.model.regime import Regime
+from moldable.model.units import duration
 from moldable.reporting.words import advice, count, percent
 from moldable.system.performance import Performance
 
@@ -80,7 +81,8 @@ def show_prediction(console: Console, answer: Performance | None, servers: int |
     console.print(
         f"On {count(servers)}, greedy(p*), which draws these widths and grants what is idle of "
         f"them, has blocking probability {answer.blocking} and mean execution time "
-        f"{answer.mean_execution_time} ({found}). For fewer refusals use `moldable tune`."
+        f"{duration(answer.mean_execution_time, answer.time_unit)} ({found}). For fewer refusals "
+        f"use `moldable tune`."
     )
 
 

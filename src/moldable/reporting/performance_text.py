@@ -5,22 +5,28 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from moldable.reporting.words import percent
+from moldable.model.units import SYMBOLS, duration, rate
+from moldable.reporting.words import percent, times_are
 from moldable.system.performance import Estimate, ExactDetail, Performance, SimulationDetail
 
 
 def show_performance(console: Console, answer: Performance) -> None:
     """Print what matters first, then the table of classes, then how it was found."""
     console.print(f"Blocking: {answer.blocking}{_sure(answer.blocking)}")
-    console.print(f"Mean execution time: {answer.mean_execution_time}")
+    unit = answer.time_unit
+    console.print(f"Mean execution time: {duration(answer.mean_execution_time, unit)}")
     if answer.quantiles:
         levels = answer.quantiles.items()
         times = ", ".join(f"{100 * level:g} %: {time:.4g}" for level, time in levels)
-        console.print(f"Jobs done within (quantiles of the execution time): {times}")
+        among = "" if unit is None else f" in {SYMBOLS[unit]}"
+        console.print(f"Jobs done within (quantiles of the execution time{among}): {times}")
+    throughput = float(f"{answer.departure_rate * answer.provenance['servers']:.5g}")
     console.print(
-        f"Servers busy: {percent(answer.busy_fraction)}; departures per server and time: "
-        f"{answer.departure_rate:.5g}"
+        f"Servers busy: {percent(answer.busy_fraction)}; throughput: "
+        f"{rate(f'{throughput:,.15g}', unit)}"
     )
+    if unit is None:
+        console.print(times_are(answer))
     if answer.width_shares:
         console.print(_widths(answer))
     if len(answer.classes) > 1:
@@ -74,8 +80,9 @@ def _widths(answer: Performance) -> Table:
 def _classes(answer: Performance) -> Table:
     table = Table(title="By class", title_justify="left")
     table.add_column("class")
+    unit = answer.time_unit
     for heading in ("blocking", "mean execution time"):
         table.add_column(heading, justify="right")
     for part in answer.classes:
-        table.add_row(part.name, str(part.blocking), str(part.mean_execution_time))
+        table.add_row(part.name, str(part.blocking), duration(part.mean_execution_time, unit))
     return table

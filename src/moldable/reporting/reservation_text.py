@@ -7,7 +7,8 @@ from rich.table import Table
 
 from moldable.allocation.reservation import ClassAllocation, Reservation
 from moldable.errors import shortened
-from moldable.reporting.words import advice, count, percent
+from moldable.model.units import duration
+from moldable.reporting.words import advice, count, percent, unit_of_times
 
 
 def show_pool(console: Console, fluid: Reservation) -> None:
@@ -16,7 +17,7 @@ def show_pool(console: Console, fluid: Reservation) -> None:
     console.print(_table(fluid, title, "servers used"))
     for part in fluid.classes:
         console.print(f"{part.name}: {advice(part.mix)}.")
-    console.print(_closing(fluid))
+    _print_closing(console, fluid)
 
 
 def show_reservation(console: Console, fluid: Reservation, whole: Reservation) -> None:
@@ -25,7 +26,14 @@ def show_reservation(console: Console, fluid: Reservation, whole: Reservation) -
     console.print(_table(whole, f"Best division of {count(whole.servers)} into whole servers"))
     for part in whole.classes:
         console.print(_recommendation(part))
+    _print_closing(console, fluid)
+
+
+def _print_closing(console: Console, fluid: Reservation) -> None:
     console.print(_closing(fluid))
+    if fluid.time_unit is None:
+        sizes = (part.job_class.mean_size for part in fluid.classes)
+        console.print(unit_of_times(None, sizes))
 
 
 def _recommendation(part: ClassAllocation) -> str:
@@ -50,12 +58,13 @@ def _table(division: Reservation, title: str, servers: str = "servers") -> Table
             f"{part.servers:.6g}",
             percent(division.reserved_fraction(part)),
             _mix(part),
-            f"{part.mean_execution_time:.6g}",
+            duration(f"{part.mean_execution_time:.6g}", division.time_unit),
         )
     table.add_section()
     held = sum(part.servers for part in division.classes)
     share = percent(held / division.servers)
-    table.add_row("all jobs", f"{held:.6g}", share, "", f"{division.mean_execution_time:.6g}")
+    time = duration(f"{division.mean_execution_time:.6g}", division.time_unit)
+    table.add_row("all jobs", f"{held:.6g}", share, "", time)
     return table
 
 
@@ -69,7 +78,8 @@ def _mix(part: ClassAllocation) -> str:
 def _closing(fluid: Reservation) -> str:
     if fluid.shadow_price == 0.0:
         return "Servers are left over: more of them would not make jobs faster at these widths."
+    saved = duration(f"{fluid.time_saved_by_one_server:.4g}", fluid.time_unit)
     return (
-        f"Shadow price {fluid.shadow_price:.6g}: one more server saves "
-        f"{fluid.time_saved_by_one_server:.4g} of (weighted) time a job."
+        f"Shadow price {fluid.shadow_price:.6g}: one more server saves {saved} of (weighted) time "
+        f"a job."
     )

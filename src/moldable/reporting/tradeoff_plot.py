@@ -32,7 +32,8 @@ def tradeoff_figure(answer: ValueTradeoff) -> Figure:
             continue
         axes.plot(*_place(part), mark, color=colour, ms=11, label=name)
     axes.set_xlabel("blocking probability")
-    axes.set_ylabel("mean execution time of accepted jobs (units of time)")
+    unit = answer.time_unit or "units of time"
+    axes.set_ylabel(f"mean execution time of accepted jobs ({unit})")
     axes.set_xlim(left=0.0)
     low, high = axes.get_ylim()
     if high - low < NARROWEST * high:  # all times are alike: show no rounding

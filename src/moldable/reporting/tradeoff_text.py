@@ -8,6 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from moldable.reporting.words import times_are
 from moldable.system.performance import Performance
 from moldable.tuning.tradeoff import ValueTradeoff
 
@@ -35,6 +36,7 @@ def show_tradeoff(console: Console, answer: ValueTradeoff) -> None:
     console.print(table)
     paper = "overloaded" if answer.greedy_p is None else _pair(answer.greedy_p)
     console.print(f"greedy(p*): {paper}; greedy: {_pair(answer.greedy)}.")
+    console.print(times_are(answer.greedy))
     if answer.optimum is None:
         console.print(f"No true optimum: {answer.why_no_optimum}.")
     else:

@@ -6,8 +6,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from moldable.model.units import duration
 from moldable.policies.decisions import Decisions
 from moldable.reporting.decisions_text import show_decisions
+from moldable.reporting.words import times_are
 from moldable.tuning.tuned import Tuned
 
 
@@ -31,6 +33,8 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
     show_decisions(console, decided, {**headings, "greedy": "greedy"})
     console.print("Expected performance:")
     console.print(_beside(answer))
+    if answer.time_unit is None:
+        console.print(times_are(answer.performance))
     if answer.limited:
         console.print(_kept(answer))
     if answer.stresses:
@@ -68,6 +72,7 @@ def _beside(answer: Tuned) -> Table:
     table.add_column("policy", overflow="fold")
     for heading in ("blocking", "mean execution time"):
         table.add_column(heading, justify="right", no_wrap=True)
+    unit = answer.time_unit
     rows = [("tuned", answer.performance)]
     if answer.greedy_p is not None:
         rows.append(("greedy(p*)", answer.greedy_p))
@@ -75,7 +80,7 @@ def _beside(answer: Tuned) -> Table:
         load = f"greedy(p*) for load {answer.static.design_load:.4g}"
         rows.append((load, answer.static.performance))
     for name, part in rows:
-        table.add_row(name, str(part.blocking), str(part.mean_execution_time))
+        table.add_row(name, str(part.blocking), duration(part.mean_execution_time, unit))
     if answer.greedy_p is None:
         table.add_row("greedy(p*)", "overloaded", "")
     if answer.static is None:
@@ -83,5 +88,6 @@ def _beside(answer: Tuned) -> Table:
     if answer.optimum is not None:
         best = answer.optimum
         # It is known to about a ten-thousandth.
-        table.add_row("true optimum", f"{best.blocking:.4g}", f"{best.mean_execution_time:.4g}")
+        time = duration(f"{best.mean_execution_time:.4g}", unit)
+        table.add_row("true optimum", f"{best.blocking:.4g}", time)
     return table

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from moldable.allocation.frontier import Mix
+from moldable.system.performance import Performance
+
+
+def times_are(answer: Performance) -> str:
+    """Say which unit the times of an answer are in; once per output is enough."""
+    return unit_of_times(answer.time_unit, answer.provenance["mean_sizes"])
+
+
+def unit_of_times(unit: str | None, mean_sizes: Iterable[float]) -> str:
+    """Say which unit times are in, given the mean sizes of all classes."""
+    if unit is not None:
+        return f"Times are in {unit}."
+    if all(size == 1.0 for size in mean_sizes):
+        return "Times are in mean job sizes: 1 is the mean time on one server."
+    return "Times are in the unit of the mean sizes; time_unit in the workload file names it."
 
 
 def percent(share: float) -> str:

@@ -144,6 +144,7 @@ class Run:
                 replications=len(tallies.replications),
                 seed=plan.seed,
             ),
+            time_unit=system.scenario.time_unit,
         )
 
 

@@ -177,7 +177,9 @@ def by_pool(system: System) -> list[System]:
         parts.append(
             dataclasses.replace(
                 system,
-                scenario=Scenario(Workload((job_class,)), servers, system.arrivals),
+                scenario=dataclasses.replace(
+                    system.scenario, workload=Workload((job_class,)), servers=servers
+                ),
                 pools=(servers,),
                 shared=True,
                 kind_class=np.zeros(int(kinds.sum()), dtype=np.int64),

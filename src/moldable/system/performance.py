@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, final
 
+from moldable.model.units import duration
+
 Interval = tuple[float, float]
 NOISE = 1e-12
 """Relative half-width below which a value is shown as exact."""
@@ -152,6 +154,7 @@ class Performance:
         detail: of the exact solution, or of the simulation.
         warnings: messages for the reader.
         provenance: versions, parameters and machine.
+        time_unit: the scenario's unit of time, which all times are in; None if it has none.
     """
 
     blocking: Estimate
@@ -167,12 +170,13 @@ class Performance:
     detail: ExactDetail | SimulationDetail
     warnings: tuple[str, ...]
     provenance: Mapping[str, Any]
+    time_unit: str | None = None
 
     def __repr__(self) -> str:
         """Show the main figures; `to_dict` has all of them."""
         return (
             f"Performance(blocking={self.blocking}, "
-            f"mean_execution_time={self.mean_execution_time}, "
+            f"mean_execution_time={duration(self.mean_execution_time, self.time_unit)}, "
             f"busy_fraction={self.busy_fraction:.4g}, policy={self.provenance['policy']!r}, "
             f"method={self.method!r})"
         )
@@ -212,6 +216,7 @@ class Performance:
         """Return plain numbers and lists, ready for JSON; null where a method has no such value."""
         return {
             **self.figures(),
+            "time_unit": self.time_unit,
             "quantiles": {f"{level:g}": _finite(value) for level, value in self.quantiles.items()},
             "width_shares": _by_width(self.width_shares),
             "mean_jobs": _by_width(self.mean_jobs),

@@ -26,5 +26,6 @@ def provenance(scenario: Scenario, policy: str, **more: object) -> dict[str, Any
         "servers": scenario.servers,
         "arrivals": str(scenario.arrivals),
         "sizes": [str(job_class.size) for job_class in scenario.workload.classes],
+        "mean_sizes": [job_class.mean_size for job_class in scenario.workload.classes],
         **more,
     }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Final, final
 
 import numpy as np
@@ -13,6 +15,7 @@ from moldable.exact.states import count_states
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Exponential
+from moldable.model.units import duration
 from moldable.optimal.constrained import (
     LagrangianSearch,
     LeastBlocking,
@@ -99,9 +102,10 @@ def refuse_less_than_fastest(scenario: Scenario, target: Target) -> None:
     least = _least_possible(scenario, target, AT_ONCE)
     if least is not None:
         raise _impossible(scenario, target, least)
+    shown = _shown(scenario, target)
     raise ControlError(
-        f"{target.value:g} cannot be reached: even on the fastest width that fits jobs take "
-        f"{_rounded_up(fastest)} on average; allow more than that",
+        f"{shown(f'{target.value:g}')} cannot be reached: even on the fastest width that fits jobs "
+        f"take {shown(_rounded_up(fastest))} on average; allow more than that",
         target.name,
     )
 
@@ -118,10 +122,11 @@ def not_reached(scenario: Scenario, target: Target, nearest: float, states: int)
     least = _least_possible(scenario, target, states)
     if least is not None and target.value < least:
         return _impossible(scenario, target, least)
-    known = "" if least is None else f"; other policies go down to {_rounded_up(least)}"
+    shown = _shown(scenario, target)
+    known = "" if least is None else f"; other policies go down to {shown(_rounded_up(least))}"
     return ControlError(
-        f"{target.value:g} was not reached; allow more, or add servers; the least found is "
-        f"{_rounded_up(nearest)}{known}",
+        f"{shown(f'{target.value:g}')} was not reached; allow more, or add servers; the least "
+        f"found is {shown(_rounded_up(nearest))}{known}",
         target.name,
     )
 
@@ -143,12 +148,18 @@ def _least_possible(scenario: Scenario, target: Target, states: int) -> float | 
 def _impossible(scenario: Scenario, target: Target, least: float) -> ControlError:
     servers = "1 server" if scenario.servers == 1 else f"{scenario.servers} servers"
     what = "mean execution time" if target.on_time else "blocking"
+    shown = _shown(scenario, target)
     fix = "that much" if target.on_time else "that much, or add servers"
     return ControlError(
-        f"{target.value:g} cannot be reached: the least {what} of any policy on {servers} is "
-        f"{_rounded_up(least)}; allow {fix}",
+        f"{shown(f'{target.value:g}')} cannot be reached: the least {what} of any policy on "
+        f"{servers} is {shown(_rounded_up(least))}; allow {fix}",
         target.name,
     )
+
+
+def _shown(scenario: Scenario, target: Target) -> Callable[[str], str]:
+    """Return how the limited figure is written: times with their unit, blocking without."""
+    return partial(duration, unit=scenario.time_unit if target.on_time else None)
 
 
 def _rounded_up(figure: float) -> str:

@@ -72,9 +72,15 @@ class ValueTradeoff:
     seed: int | None = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def time_unit(self) -> str | None:
+        """The scenario's unit of time; None if it has none."""
+        return self.greedy.time_unit
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
         return {
+            "time_unit": self.time_unit,
             "optimum": None if self.optimum is None else self.optimum.to_dict(),
             "why_no_optimum": self.why_no_optimum or None,
             "value_policy": [part.to_dict() for part in self.value_policy],

@@ -48,6 +48,11 @@ class Tuned:
     stresses: tuple[Stress, ...] = ()
 
     @property
+    def time_unit(self) -> str | None:
+        """The scenario's unit of time; None if it has none."""
+        return self.performance.time_unit
+
+    @property
     def limited(self) -> bool:
         """Whether there is a limit to keep."""
         return "blocking_cost" not in self.target
@@ -61,6 +66,7 @@ class Tuned:
             "blocking_cost": self.blocking_cost,
             "thresholds": self.thresholds,
             **self.performance.figures(),
+            "time_unit": self.time_unit,
             "greedy_p": None if self.greedy_p is None else _two(self.greedy_p),
             "static": static,
             "optimum": None if self.optimum is None else self.optimum.to_dict(),

@@ -12,8 +12,10 @@ import math
 from collections.abc import Callable
 from typing import Final, final
 
+from moldable.errors import ControlError
 from moldable.exact.states import MOST_STATES
 from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.units import parse_duration
 from moldable.policies.greedy import GreedyP
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
@@ -53,7 +55,7 @@ def tune(
     scenario: Scenario,
     *,
     max_blocking: float | None = None,
-    max_time: float | None = None,
+    max_time: float | str | None = None,
     blocking_cost: float | None = None,
     optimum: bool = False,
     precision: float = 0.01,
@@ -66,7 +68,8 @@ def tune(
     Args:
         scenario: classes that share one pool of servers, and their arrivals.
         max_blocking: least mean execution time with at most this blocking.
-        max_time: least blocking with at most this mean execution time.
+        max_time: least blocking with at most this mean execution time: a number in the scenario's
+            unit of time, or text such as "90 min".
         blocking_cost: least (1 - blocking) x mean execution time + cost x blocking, in mean sizes.
         optimum: also compute the optimum over all policies where that takes minutes: up to five
             million states.
@@ -79,6 +82,8 @@ def tune(
         workload = dataclasses.replace(scenario.workload, sharing="pool")
         scenario = dataclasses.replace(scenario, workload=workload)
     kinds = Kinds.of(scenario)
+    if max_time is not None:
+        max_time = parse_duration(max_time, scenario.time_unit, "max_time", ControlError)
     target = Target.of(
         kinds.mean_size, max_blocking=max_blocking, blocking_cost=blocking_cost, max_time=max_time
     )
