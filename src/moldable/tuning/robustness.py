@@ -56,7 +56,9 @@ def stresses(
         name = f"interarrival times with coefficient of variation {BURSTINESS:g}"
         cases[name] = replace(scenario, arrivals=bursty)
     if not isinstance(scenario.arrivals, ArrivalTimes):  # a list of times has its own rate
-        cases[f"{100.0 * (GROWTH - 1.0):.0f} % more load"] = scenario.at_load(GROWTH * scenario.load)
+        cases[f"{100.0 * (GROWTH - 1.0):.0f} % more load"] = scenario.at_load(
+            GROWTH * scenario.load
+        )
     found = []
     for name, other in cases.items():
         evaluate = Evaluator(other, target, precision=PRECISION, seed=seed, threads=threads)
