@@ -107,7 +107,13 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     names = ", ".join(EXPERIMENTS)
     add("experiments", nargs="*", metavar="EXPERIMENT", help=f"{names} or {ALL}; default: {ALL}")
     add("--scale", default="quick", help="quick: a few minutes; full: the scale of the paper")
-    add("--out", metavar="DIR", type=Path, default=OUT, help=f"folder for the results; default: {OUT}")
+    add(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=OUT,
+        help=f"folder for the results; default: {OUT}",
+    )
     add("--resume", action="store_true", help="continue the run in DIR and keep its finished cells")
     add("--overwrite", action="store_true", help="delete the run in DIR and start again")
     add("--seed", metavar="S", type=int, default=1, help="random seed; it determines the files")

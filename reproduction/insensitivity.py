@@ -327,6 +327,4 @@ def _draw_system(axes: Axes, differences: list[Difference]) -> None:
     axes.margins(y=0.2)
 
 
-EXPERIMENT: Final = Experiment(
-    "insensitivity", "Insensitivity to the size law", cells, publish
-)
+EXPERIMENT: Final = Experiment("insensitivity", "Insensitivity to the size law", cells, publish)

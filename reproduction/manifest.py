@@ -60,8 +60,8 @@ def refuse_edited(folder: Path, manifest: Mapping[str, Any]) -> None:
     wrong = [name for name, good in right.items() if not good]
     if wrong:
         raise MoldableError(
-            f"{folder / MANIFEST} has no valid {', '.join(wrong)}; undo what was edited, or begin "
-            f"again with --overwrite"
+            f"{folder / MANIFEST} has no valid {', '.join(wrong)}; undo the edit, or start again "
+            f"with --overwrite"
         )
 
 
@@ -71,7 +71,7 @@ def differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         f"{name} {begun[part].get(name)}, not {now[part].get(name)}"
         for part in ("parameters", "versions")
         for name in dict.fromkeys([*begun[part], *now[part]])
-        # If a change of the code does not affect the results, the fingerprint may be removed by hand.
+        # If a code change does not affect the results, the fingerprint may be removed by hand.
         if begun[part].get(name) != now[part].get(name)
         and not (name == "source" and name not in begun[part])
     ]

@@ -188,7 +188,7 @@ def _panel(axes: Axes, one: Series, quantity: str) -> None:
     fit, tail = one.fit(quantity), one.larger_half(quantity)
     n = np.array([point.servers for point in tail], dtype=np.float64)
     axes.plot(n, fit.at(n), color=BLUE, lw=1.2)
-    # The theorem gives an order, not a height: its line starts above the first fitted point.
+    # The theorem gives only the order, so its line starts above the first fitted point.
     order = one.theorem[quantity]
     axes.plot(n, 1.6 * fit.at(n)[0] * (n / n[0]) ** order, color=GREEN, ls="--", lw=1.2)
     bounded = [(point.servers, point.bound) for point in points if point.bound is not None]

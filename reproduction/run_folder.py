@@ -168,7 +168,7 @@ class RunFolder:
         except OSError as error:
             advice = (
                 "finished cells are kept: make room or choose a folder that can be written, then "
-                "go on with --resume"
+                "continue with --resume"
                 if self.timings
                 else "make room there, or choose another --out"
             )
@@ -200,7 +200,7 @@ def _refuse_foreign(path: Path) -> None:
     foreign = [name for name in names if name != LOCK and not name.endswith(UNFINISHED)]
     if foreign:
         raise MoldableError(
-            f"{path} holds other files, such as {foreign[0]}; results need a folder of their own: "
+            f"{path} holds other files, such as {foreign[0]}; results need a separate folder: "
             f"choose another --out"
         )
 
@@ -238,8 +238,8 @@ def _delete_run(path: Path, *, overwrite: bool) -> None:
     if not overwrite and next((path / "cells").rglob("*.json"), None) is not None:
         begun = ", ".join(f"{k} {v}" for k, v in read_manifest(path)["parameters"].items())
         raise MoldableError(
-            f"{path} holds the results of a run ({begun}); add --resume to go on with it, "
-            f"--overwrite to give it up, or choose another --out"
+            f"{path} holds the results of a run ({begun}); add --resume to continue it, "
+            f"--overwrite to delete it, or choose another --out"
         )
     for entry in (path / name for name in OWN):
         try:

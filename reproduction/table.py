@@ -107,7 +107,7 @@ exponential sizes. Neither effect is a property of the policy: from an equilibri
 sizes give the same results as the others, within the errors shown."""
 
 _OVERVIEW: Final = """\
-Printed / ours by the same method / our unbiased value; numbers that agree by the paper's method only
+Printed / ours by the same method / ours without bias; numbers that agree by the paper's method only
 are in italics, those that disagree in bold."""
 
 
