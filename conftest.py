@@ -124,7 +124,7 @@ pytest_collect_file = Sybil(
         titled_json,
         CodeBlockParser("sh", check_shell),
     ],
-    patterns=["README.md", "docs/**/*.md"],
+    patterns=["README.md", "docs/*.md", "docs/**/*.md"],
     setup=setup,
     teardown=teardown,
 ).pytest()

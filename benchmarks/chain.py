@@ -37,7 +37,7 @@ def rows() -> list[Row]:
         _two_widths(),
         _large(),
         *_growth(),
-        *(row for servers in (40, 80, 160) for row in _beside_line(servers)),
+        *(row for servers in (40, 80, 160) for row in _compared_with_line(servers)),
         _paper(),
     ]
 
@@ -125,7 +125,7 @@ def rigid_pair(servers: int, method: str) -> tuple[float, ...]:
     return tuple(part.blocking.value for part in answer.classes)
 
 
-def _beside_line(servers: int) -> list[Row]:
+def _compared_with_line(servers: int) -> list[Row]:
     """Solve the chain of two rigid classes with moldable and LINE, and by the recursion."""
     rate = 0.4 * servers
     ours = best_seconds(lambda: rigid_pair(servers, "chain"), 5)

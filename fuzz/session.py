@@ -97,8 +97,8 @@ class Session:
         again = f"cd {home / 'files'} && {case.shell()}"
         replay = f"python -m fuzz --replay {home / 'case.json'}"
         printed = f"{outcome.stderr}\n{outcome.stdout[:2000]}"
-        told = f"{cause}\n\nUnder the same limits: {replay}\nBy hand: {again}\n\n{printed}\n"
-        (home / "report.txt").write_text(told, encoding="utf-8", errors="replace")
+        report = f"{cause}\n\nUnder the same limits: {replay}\nBy hand: {again}\n\n{printed}\n"
+        (home / "report.txt").write_text(report, encoding="utf-8", errors="replace")
         self.say(f"input {number} ({case.kind}): {cause}\n  {replay}")
 
     def _counts(self) -> str:

@@ -181,7 +181,7 @@ abs(measured) > 4 * error, abs(measured - predicted) < 4 * error
 INSENSITIVITY = Erratum(
     "insensitivity",
     "Insensitivity is exact in one case only",
-    "The table shows that performance is insensitive to the law of job sizes.",
+    "The table shows that performance is insensitive to the size law.",
     """
 from moldable import Exponential, Hyperexponential, Scenario, SpeedUp, stationary_law
 def blocking(n, size):
@@ -207,7 +207,7 @@ START = Erratum(
 from moldable import Pareto, Scenario, SpeedUp, erlang_b, simulate
 n, load = 100, 0.8
 scenario = Scenario.single(SpeedUp.linear(5), load, n, size=Pareto())
-exact = erlang_b(n // 5, n * load / 5)           # one width that divides n: every law of sizes
+exact = erlang_b(n // 5, n * load / 5)           # one width that divides n: every size law
 found, off = {}, {}
 for start in ("equilibrium", "empty"):
     options = {"jobs": 5000, "replications": 500, "warmup": 0.0, "seed": 1}

@@ -30,7 +30,7 @@ LOAD, N, SEED = 0.8, 4000, 1
 KNOWN_TIMES = {0.01: 0.3786, 0.001: 0.3895, 0.0001: 0.3927}
 """Mean execution times of tables tuned by search, by the limit on blocking."""
 EQUAL_SIZES_LIMIT, EQUAL_SIZES_TIME = 0.001, 0.42
-DEARER = 1e-3
+LARGEST_EXCESS = 1e-3
 PRECISION = 0.01
 
 
@@ -41,7 +41,7 @@ def experiments() -> Iterator[Verdict]:
     equal = _deterministic(Scenario.single(SUBLINEAR, LOAD, N))
     yield from _within(equal, EQUAL_SIZES_LIMIT, EQUAL_SIZES_TIME, "deterministic")
     for row in json.loads(SEARCHED.read_text(encoding="utf-8")):
-        yield from _beside(row["curve"], row["servers"], row["cost"], row["table"])
+        yield from _compared_with_table(row["curve"], row["servers"], row["cost"], row["table"])
 
 
 def _within(scenario: Scenario, limit: float, known: float, sizes: str) -> Iterator[Verdict]:
@@ -55,17 +55,19 @@ def _within(scenario: Scenario, limit: float, known: float, sizes: str) -> Itera
     yield Verdict(f"{what}: mean time", answer.mean_execution_time.value, known)
 
 
-def _beside(curve: str, servers: int, cost: float, table: dict[str, int]) -> Iterator[Verdict]:
+def _compared_with_table(
+    curve: str, servers: int, cost: float, table: dict[str, int]
+) -> Iterator[Verdict]:
     scenario = Scenario.single(CURVES[curve], LOAD, servers)
     policies = {
         "searched": Thresholds({"jobs": {int(idle): width for idle, width in table.items()}}),
         "tuned": tune(scenario, blocking_cost=cost, seed=SEED).policy,
     }
     searched, tuned = compare(scenario, policies, precision=PRECISION, seed=SEED).policies
-    dearer, half_width = _difference(searched, tuned, cost)
-    print(f"  {curve}, n = {servers}, cost {cost:g}: {dearer:+.2e} ± {half_width:.1e}")
+    excess, half_width = _difference(searched, tuned, cost)
+    print(f"  {curve}, n = {servers}, cost {cost:g}: {excess:+.2e} ± {half_width:.1e}")
     what = f"{curve}, n = {servers}, cost {cost:g}: cost above the searched table, upper end"
-    yield Verdict(what, dearer + half_width, DEARER)
+    yield Verdict(what, excess + half_width, LARGEST_EXCESS)
 
 
 def _difference(first: Compared, second: Compared, cost: float) -> tuple[float, float]:

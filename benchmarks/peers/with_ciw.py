@@ -89,6 +89,6 @@ def run(law: str, arrivals: int, seed: int) -> PeerResult:
     started = time.process_time()
     simulation.simulate_until_max_customers(placed + arrivals, method="Arrive")
     seconds = time.process_time() - started
-    door = simulation.nodes[0]
-    blocked = 1 - door.number_accepted_individuals_per_class["Job"] / (arrivals + 1)
+    entrance = simulation.nodes[0]
+    blocked = 1 - entrance.number_accepted_individuals_per_class["Job"] / (arrivals + 1)
     return PeerResult("Ciw", arrivals / seconds, blocked, arrivals)
