@@ -1,5 +1,5 @@
-# Every target installs what it needs into .venv; only Python 3.11+, make and a C compiler are
-# expected on the machine.
+# Every target installs its dependencies into .venv. Python 3.11+, make and a C compiler are
+# required.
 PYTHON ?= python3
 SEED ?= 2
 BIN := .venv/bin
@@ -8,15 +8,15 @@ MARK := .venv/.installed-
 
 .PHONY: run test coverage lint fuzz verify bench paper docs format clean
 
-run: $(MARK)run  ## the main job: tune an example cluster, and draw what less blocking costs
+run: $(MARK)run  ## tune an example cluster and plot its trade-off
 	$(BIN)/moldable tune --workload examples/gpus.toml --max-blocking 0.1
 	$(BIN)/moldable tradeoff --workload examples/gpus.toml --costs 1,2,4,8,16,32
 
-test: $(MARK)test  ## everything that must hold, and every documented example
+test: $(MARK)test  ## tests and every documented example
 	$(BIN)/python -m pytest -n auto
 	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs
 
-coverage: $(MARK)test  ## the same, with the share of lines and branches that it runs
+coverage: $(MARK)test  ## the same, with the share of lines and branches that are run
 	$(BIN)/python -m pytest -n auto --cov --cov-report=
 	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs --cov --cov-append \
 		--cov-report=term-missing:skip-covered --cov-fail-under=95
@@ -30,10 +30,10 @@ lint: $(MARK)lint
 fuzz: $(MARK)test  ## random inputs until Ctrl-C, or: make fuzz SECONDS=600 SEED=7
 	$(BIN)/python -m fuzz --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS))
 
-verify: $(MARK)test  ## the long experiments: number, bound, verdict
+verify: $(MARK)test  ## long experiments against independent answers
 	$(BIN)/python -m verification
 
-bench: $(MARK)bench  ## side by side with real peers, in one run
+bench: $(MARK)bench  ## speed, compared with other programs
 	$(BIN)/python -m benchmarks
 
 paper: $(MARK)docs  ## the paper's figures and table at full scale, and the report on them

@@ -2,9 +2,9 @@
 
 - `python` blocks are evaluated, with doctest prompts compared to their output;
 - `console` blocks run each `$ moldable ...` line and compare what it prints;
-- `toml` and `csv` blocks that begin with `# NAME` become that file in the page's own folder, as do
-  blocks of JSON, which has no comments, with a title: `json title="NAME"`;
-- `sh` blocks hold the make targets of a checkout: they must exist.
+- `toml` and `csv` blocks that begin with `# NAME` are written to that file in the folder of the
+  page, and so are JSON blocks with a title, `json title="NAME"`;
+- `sh` blocks contain make targets of a checkout, which must exist.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent
 
 
 def setup(namespace: dict) -> None:
-    """Give each page a folder of its own, with the examples in it."""
+    """Create a folder for the page, with the examples in it."""
     folder = Path(tempfile.mkdtemp())
     (folder / "examples").symlink_to(ROOT / "examples")
     namespace["_folder"], namespace["_home"] = folder, Path.cwd()
@@ -36,13 +36,13 @@ def setup(namespace: dict) -> None:
 
 
 def teardown(namespace: dict) -> None:
-    """Leave nothing behind."""
+    """Remove the folder."""
     os.chdir(namespace["_home"])
     shutil.rmtree(namespace["_folder"])
 
 
 def run_console(example: Example) -> str | None:
-    """Run the commands of a block and compare all they print, but for empty lines at the end."""
+    """Run the commands of a block and compare their output, except for empty lines at the end."""
     shown = [line.rstrip() for line in example.parsed.rstrip().splitlines()]
     printed: list[str] = []
     for line in shown:
@@ -52,7 +52,7 @@ def run_console(example: Example) -> str | None:
         printed.pop()
     if len(printed) == len(shown) and all(map(_matches, shown, printed)):
         return None
-    return "it printed:\n" + "\n".join(printed)
+    return "the output is:\n" + "\n".join(printed)
 
 
 def _matches(shown: str, printed: str) -> bool:
@@ -77,20 +77,20 @@ def _run(words: list[str], folder: Path) -> list[str]:
     if into:
         (folder / into).write_text(result.stdout)
     printed = (result.stderr + ("" if into else result.stdout)).splitlines()
-    # Whether a kernel must be compiled depends on what ran before, not on the example.
+    # Whether a kernel must be compiled depends on earlier commands, not on the example.
     lines = [line.rstrip() for line in printed if "note: compiling" not in line]
     return lines if result.returncode == 0 else [*lines, f"[exit code {result.returncode}]"]
 
 
 def write_file(example: Example) -> None:
-    """Write a block whose first line is a comment with a file's name."""
+    """Write a block to the file that the comment in its first line names."""
     first = example.parsed.splitlines()[0]
     if first.startswith("# "):
         (example.namespace["_folder"] / first[2:].strip()).write_text(example.parsed)
 
 
 def titled_json(document: Document) -> Iterable[Region]:
-    """Find the blocks of JSON that are files."""
+    """Find the JSON blocks that have a title."""
     for region in FencedCodeBlockLexer(r'json title="(?P<name>[^"]+)"')(document):
         region.parsed = region.lexemes["source"]
         region.evaluator = write_titled
@@ -98,13 +98,13 @@ def titled_json(document: Document) -> Iterable[Region]:
 
 
 def write_titled(example: Example) -> None:
-    """Write a block under its title."""
+    """Write a block to the file that its title names."""
     name = example.region.lexemes["name"]
     (example.namespace["_folder"] / name).write_text(example.parsed)
 
 
 def check_shell(example: Example) -> str | None:
-    """Ask make whether it knows the targets shown."""
+    """Check that make knows the targets."""
     for line in example.parsed.splitlines():
         words = line.split("#")[0].split()
         if not words or words[0] in ("git", "cd", "pip"):
@@ -124,7 +124,7 @@ pytest_collect_file = Sybil(
         titled_json,
         CodeBlockParser("sh", check_shell),
     ],
-    patterns=["README.md", "docs/**/*.md"],
+    patterns=["README.md", "docs/*.md", "docs/**/*.md"],
     setup=setup,
     teardown=teardown,
 ).pytest()

@@ -1,1 +1,1 @@
-"""Side by side with real peers, in one run: `make bench`."""
+"""Benchmarks, compared with other programs: `make bench`."""

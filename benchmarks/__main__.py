@@ -1,4 +1,4 @@
-"""Run every benchmark, print the tables and keep them in RESULTS.md."""
+"""Run every benchmark, print the tables and write them to RESULTS.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks import chain, control, division, long_curve, simulation, start_u
 from benchmarks.table import machine, write
 
 SECTIONS = {
-    f"{division.CLASSES:,} classes x {division.WIDTHS} widths, divided": division.rows,
+    f"{division.CLASSES:,} classes x {division.WIDTHS} widths: optimal division": division.rows,
     "A curve with 1,000,000 widths": long_curve.rows,
     "Start-up, median wall clock": start_up.rows,
     "One loss model (n = 4000, linear, load 1 - 0.1/sqrt(n)), one core": simulation.peers,

@@ -1,4 +1,4 @@
-"""Exact answers: how long they take, how that grows with the states, and LINE beside them."""
+"""Times of exact answers, their growth with the number of states, and LINE for comparison."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ for servers, load in ((68, 0.85), (30, 0.85), (300, 0.994)):
 
 
 def rows() -> list[Row]:
-    """Measure everything, compiled code warm."""
-    exec(SMALL, {})  # noqa: S102 - our own lines, which children run too
+    """Measure everything after compilation."""
+    exec(SMALL, {})  # noqa: S102 - the same code as in the child processes
     return [
         _start(),
         _formula(),
         _two_widths(),
         _large(),
         *_growth(),
-        *(row for servers in (40, 80, 160) for row in _beside_line(servers)),
+        *(row for servers in (40, 80, 160) for row in _compared_with_line(servers)),
         _paper(),
     ]
 
 
 def _start() -> Row:
-    """Measure what a fresh process waits for: imports, and kernels from the cache."""
+    """Measure the start of a new process: imports, and kernels from the cache."""
     found = _child(
         "started = time.process_time()\n" + SMALL, "print(time.process_time() - started)"
     )
@@ -52,7 +52,7 @@ def _start() -> Row:
 
 
 def _child(*lines: str) -> str:
-    """Run code in a process of its own, so that nothing else counts."""
+    """Run code in a separate process, so that only its own time and memory are measured."""
     code = "\n".join(("import time", *lines))
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -116,7 +116,7 @@ def _growth() -> list[Row]:
 
 
 def rigid_pair(servers: int, method: str) -> tuple[float, ...]:
-    """Return the blocking of two rigid classes that bring half of the load 0.8 each."""
+    """Return the blocking of two rigid classes, each with half of the load 0.8."""
     rate = 0.4 * servers
     classes = (JobClass("narrow", rate, SpeedUp([1.0])), JobClass("wide", rate, SpeedUp({5: 5.0})))
     answer = stationary_law(
@@ -125,8 +125,8 @@ def rigid_pair(servers: int, method: str) -> tuple[float, ...]:
     return tuple(part.blocking.value for part in answer.classes)
 
 
-def _beside_line(servers: int) -> list[Row]:
-    """Solve the generic chain of two rigid classes, ours and LINE's, beside the recursion."""
+def _compared_with_line(servers: int) -> list[Row]:
+    """Solve the chain of two rigid classes with moldable and LINE, and by the recursion."""
     rate = 0.4 * servers
     ours = best_seconds(lambda: rigid_pair(servers, "chain"), 5)
     line = min(
@@ -161,7 +161,7 @@ def _pair(blocking: tuple[float, ...]) -> str:
 
 
 def _paper() -> Row:
-    """Evaluate the six settings of the paper's table, wall clock, threads and all."""
+    """Evaluate the six settings of the paper's table with all threads, in wall-clock time."""
     servers = 4000
 
     def table() -> list[str]:

@@ -1,4 +1,4 @@
-"""Tuning a policy and the whole trade-off: how long a person waits, and for what."""
+"""Wall-clock time and memory of `tune` and `tradeoff`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.table import Row
 
 SYSTEM = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--seed", "1", "--json")
-# What may be waited for at each n, in seconds; a limit on blocking that costs time at that n.
+# For each n: target time in seconds, and a limit on blocking below that of greedy(p*).
 TUNED = ((64, 0.1, 10.0), (4000, 0.01, 10.0), (100_000, 0.001, 30.0))
 THREE_CLASSES = """
 servers = 64
@@ -35,21 +35,21 @@ speedup = [1, 1.6]
 """
 TRADEOFF_SERVERS = 64
 LONGEST, MOST_MEMORY, LARGEST_GAP = 180.0, 4000.0, 1e-3
-# The command itself; at the end it tells its peak. What the system counts for a child begins with
-# its parent's memory.
+# Runs the command and prints its peak memory at the end. The resource usage that the system reports
+# for a child process would include the memory of its parent.
 COMMAND = """
 import atexit, sys
 from moldable.cli import main
-def tell():
+def print_peak():
     print(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0], file=sys.stderr)
-atexit.register(tell)
+atexit.register(print_peak)
 main()
 """
 
 
 @dataclass(frozen=True)
-class Waited:
-    """What a command printed, and what it took: seconds of wall clock, megabytes at the peak."""
+class Finished:
+    """The output of a command, its wall-clock seconds and its peak memory in megabytes."""
 
     answer: dict[str, Any]
     seconds: float
@@ -57,9 +57,9 @@ class Waited:
 
 
 def rows() -> list[Row]:
-    """Run the commands as a person would, compiled code warm."""
-    _waited("tune", *SYSTEM, "--servers", "30", "--max-blocking", "0.1")
-    _waited("tradeoff", *SYSTEM, "--servers", "30", "--costs", "2,4")
+    """Run the commands after compilation."""
+    _run("tune", *SYSTEM, "--servers", "30", "--max-blocking", "0.1")
+    _run("tradeoff", *SYSTEM, "--servers", "30", "--costs", "2,4")
     single = [_tuned(f"n = {n:,}", (*SYSTEM, "--servers", str(n)), *rest) for n, *rest in TUNED]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "three.toml"
@@ -70,7 +70,7 @@ def rows() -> list[Row]:
 
 
 def _tuned(what: str, system: tuple[str, ...], limit: float, longest: float) -> Row:
-    found = _waited("tune", *system, "--max-blocking", str(limit))
+    found = _run("tune", *system, "--max-blocking", str(limit))
     answer = found.answer
     kept = answer["blocking"] <= limit
     return Row(
@@ -87,7 +87,7 @@ def _static(answer: dict[str, Any]) -> str:
 
 
 def _tradeoff() -> Row:
-    found = _waited("tradeoff", *SYSTEM, "--servers", str(TRADEOFF_SERVERS))
+    found = _run("tradeoff", *SYSTEM, "--servers", str(TRADEOFF_SERVERS))
     optimum = found.answer["optimum"]
     gap = max(point["gap"] for point in optimum["points"])
     return Row(
@@ -99,10 +99,10 @@ def _tradeoff() -> Row:
     )
 
 
-def _waited(*words: str) -> Waited:
+def _run(*words: str) -> Finished:
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, *words], capture_output=True, text=True, check=True
     )
     seconds = time.perf_counter() - started
-    return Waited(json.loads(done.stdout), seconds, int(done.stderr.split()[-1]) / 1024.0)
+    return Finished(json.loads(done.stdout), seconds, int(done.stderr.split()[-1]) / 1024.0)

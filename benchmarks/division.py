@@ -1,4 +1,4 @@
-"""A thousand classes of 64 widths: buying hull edges against HiGHS."""
+"""The optimal division among a thousand classes of 64 widths, compared with HiGHS."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLASSES, WIDTHS = 1000, 64
 
 
 def workload() -> tuple[Workload, int]:
-    """Amdahl curves with the 1 % noise of real measurements."""
+    """Return classes with Amdahl curves and 1 % noise, as in measurements."""
     rng = np.random.default_rng(1)
     i = np.arange(1, WIDTHS + 1)
     classes = []
@@ -26,7 +26,7 @@ def workload() -> tuple[Workload, int]:
 
 
 def program(classes: Workload, servers: int) -> dict:
-    """Assemble the same problem for HiGHS; assembly is not timed."""
+    """Build the same problem for HiGHS; this is not timed."""
     parts = classes.classes
     widths = np.concatenate([c.speedup.widths for c in parts]).astype(float)
     return {
@@ -39,7 +39,7 @@ def program(classes: Workload, servers: int) -> dict:
 
 
 def rows() -> list[Row]:
-    """Time all three on one problem, turn by turn."""
+    """Time all three methods on one problem, in turn."""
     classes, servers = workload()
     problem = program(classes, servers)
     scenario = Scenario(classes, servers)

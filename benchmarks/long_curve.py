@@ -1,4 +1,4 @@
-"""One curve of a million widths: prepared once, then asked many times."""
+"""One curve of a million widths: time of its preparation and of each query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrivals a second on one loss model, side by side with four peers, and how that scales."""
+"""Arrivals per second on one loss model, compared with four programs, and how they scale."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SPELLED = {
     "lognormal": "lognormal:1",
     "pareto": "pareto:1.5",
 }
-# Phases that a job may visit again and again.
+# Phases that a job may visit repeatedly.
 LOOP = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])
 MANY_WIDTHS = {
     "exponential": (SizeLaw.parse("exponential"),),
@@ -72,12 +72,12 @@ ROUNDS, TURNS = 3, 7
 
 
 def workload(law: str, curve: SpeedUp = LINEAR, load: float = LOAD, n: int = N) -> Workload:
-    """Return the model with this law of sizes."""
+    """Return the model with this size law."""
     return Workload((JobClass("jobs", n * load, curve, size=SizeLaw.parse(SPELLED[law])),))
 
 
 def ours(law: str, curve: SpeedUp = LINEAR, load: float = LOAD) -> PeerResult:
-    """Run what a user runs, with everything it returns, on one thread."""
+    """Run `simulate` with all its results on one thread."""
     chain = law == "exponential"
     answer = simulate(
         Scenario(workload(law, curve, load), N),
@@ -95,7 +95,7 @@ def ours(law: str, curve: SpeedUp = LINEAR, load: float = LOAD) -> PeerResult:
 
 
 def counts_only() -> PeerResult:
-    """Run the chain without a look at the time averages: blocking and widths only."""
+    """Run the chain without time averages: blocking and widths only."""
     usual, chain_run.TICKS = chain_run.TICKS, 1 << 16
     try:
         return ours("exponential")
@@ -121,7 +121,7 @@ RUNS = {
     ("SimPy", "exponential"): lambda: with_simpy.run("exponential", 300_000, 7),
     ("Ciw", "exponential"): lambda: with_ciw.run("exponential", 20_000, 7),
 }
-# What to beat, by how much: (law of ours, peer, law of the peer, factor).
+# Target ratios of speeds: (size law of moldable, peer, size law of the peer, factor).
 TARGETS = [
     ("exponential", "LINE", "exponential", 60),
     ("exponential", "C++", "exponential", 7),
@@ -138,7 +138,7 @@ TARGETS = [
 
 
 def peers() -> list[Row]:
-    """Run everything in turn, several times, and keep the best of each."""
+    """Run all programs in turn, several times, and keep the best time of each."""
     best: dict[tuple[str, str], PeerResult] = {}
     for _ in range(ROUNDS):
         for key, run in RUNS.items():
@@ -162,7 +162,7 @@ def peers() -> list[Row]:
 
 
 def walls(*functions: Callable[[], object]) -> list[float]:
-    """Return the median wall-clock seconds of each; they take turns, as the machine is noisy."""
+    """Return the median wall-clock seconds of each; they run in turn, as the machine is noisy."""
     seconds: list[list[float]] = [[] for _ in functions]
     for _ in range(TURNS):
         for function, spent in zip(functions, seconds, strict=True):
@@ -173,7 +173,7 @@ def walls(*functions: Callable[[], object]) -> list[float]:
 
 
 def scaling() -> list[Row]:
-    """Threads, cluster sizes, many widths, memory, and the wait at the command line."""
+    """Measure threads, numbers of servers, many widths, memory, and the command line."""
     rows = []
     for law, jobs, replications, target in (
         ("exponential", 2_000_000, 128, 1.8),
@@ -231,7 +231,7 @@ def _many_widths(name: str, laws: tuple[SizeLaw, ...]) -> Row:
 
 
 def _mixed_widths(name: str, arrivals: Arrivals, laws: tuple[SizeLaw, ...]) -> Row:
-    """Time greedy(p*), which mixes widths: thousands of jobs run at once."""
+    """Time greedy(p*), which uses several widths: thousands of jobs run at once."""
     curve = SpeedUp.power_law(0.8, 1024)
     classes = tuple(
         JobClass(f"class {j}", 0.8 * N / len(laws), curve, size=law) for j, law in enumerate(laws)
@@ -250,8 +250,8 @@ def _memory() -> Row:
     code = (
         "from moldable import *\n"
         "w = Workload((JobClass('a', 999000.0, SpeedUp([1, 1.8]), size=Lognormal(1.0)),))\n"
-        "simulate(w, 1000000, jobs=3000000, replications=2, seed=1, warmup=0.0)\n"
-        # Not getrusage: what it calls the peak includes this process's own before the exec.
+        "simulate(Scenario(w, 1000000), jobs=3000000, replications=2, seed=1, warmup=0.0)\n"
+        # Not getrusage, whose peak includes the memory of this process before the exec.
         "status = open('/proc/self/status').read()\n"
         "print(int(status.partition('VmHWM:')[2].split()[0]) / 1024)"
     )

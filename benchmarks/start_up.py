@@ -1,4 +1,4 @@
-"""How long until the command answers?"""
+"""Start-up time of the command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TARGETS = {"moldable --help": 0.3, "moldable optimum": 0.5}
 
 
 def rows() -> list[Row]:
-    """Run the commands in turn and take medians of the wall clock."""
+    """Run the commands in turn and return medians of the wall-clock time."""
     seconds: dict[str, list[float]] = {name: [] for name in COMMANDS}
     for _ in range(REPEATS):
         for name, command in COMMANDS.items():

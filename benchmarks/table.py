@@ -1,4 +1,4 @@
-"""How is a measurement written down?"""
+"""Tables of measurements in Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Row:
-    """One measured figure and what it should be."""
+    """One measured figure and its target."""
 
     what: str
     figure: str
@@ -21,19 +21,19 @@ class Row:
     met: bool | None = None
 
     def markdown(self) -> str:
-        """Write it as a line of a table."""
+        """Format it as a line of a table."""
         verdict = {True: "yes", False: "**no**", None: ""}[self.met]
         return f"| {self.what} | {self.figure} | {self.target} | {verdict} |"
 
 
 def write(title: str, rows: list[Row]) -> str:
-    """Write a section of the report."""
+    """Format a section of the report."""
     head = f"## {title}\n\n| what | figure | target | met |\n|---|---|---|---|\n"
     return head + "\n".join(row.markdown() for row in rows) + "\n"
 
 
 def best_seconds(work: Callable[[], object], repeats: int) -> float:
-    """Return the least CPU time of several runs: other programs can only add to it."""
+    """Return the least CPU time of several runs, the one least disturbed by other programs."""
     least = float("inf")
     for _ in range(repeats):
         started = time.process_time()
@@ -43,7 +43,7 @@ def best_seconds(work: Callable[[], object], repeats: int) -> float:
 
 
 def machine() -> str:
-    """Describe the machine in a line."""
+    """Return a one-line description of the machine."""
     model = platform.processor() or platform.machine()
     cpu = Path("/proc/cpuinfo")
     if cpu.is_file():

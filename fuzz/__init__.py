@@ -1,7 +1,7 @@
 """Random and damaged inputs for every reader, command and public function.
 
-`python -m fuzz --inputs 2000 --seed 1` runs so many, `python -m fuzz --seconds 600` as many as fit
-into the time. Input i of seed s is always the same. An input fails if it ends in a traceback, takes
-over 20 s, needs more than 2 GB, has an exit code other than 0, 2 or 130, or prints what it should
-not (see `verdict`).
+`python -m fuzz --inputs 2000 --seed 1` runs 2000 inputs, `python -m fuzz --seconds 600` runs inputs
+for 600 s. Input i of seed s is always the same. An input fails if it ends in a traceback, takes
+over 20 s, needs more than 2 GB, has an exit code other than 0, 2 or 130, or has invalid output (see
+`verdict`).
 """

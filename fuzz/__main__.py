@@ -1,4 +1,4 @@
-"""`python -m fuzz`: run random inputs for a number or a time; exit code 1 if one fails."""
+"""`python -m fuzz`: run a number of random inputs, or for a time; exit code 1 if one fails."""
 
 from __future__ import annotations
 
@@ -33,13 +33,16 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="of the inputs (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the inputs (default 1)")
     parser.add_argument("--inputs", type=int, help="stop after N inputs")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after N seconds")
     parser.add_argument(
-        "--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
+        "--workers",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="number of processes (default: all cores)",
     )
-    parser.add_argument("--only", type=int, metavar="I", help="run input I of the seed alone")
+    parser.add_argument("--only", type=int, metavar="I", help="run only input I of the seed")
     parser.add_argument("--replay", type=Path, metavar="CASE.json", help="run a saved input")
     parser.add_argument("--save", type=Path, default=Path("fuzz-failures"), metavar="DIR")
     return parser
@@ -52,7 +55,7 @@ def _replay(path: Path) -> int:
     worker.stop()
     cause = failure(case, outcome)
     print(outcome.stdout, outcome.stderr, sep="", end="")
-    print(f"exit code {outcome.code}, {outcome.seconds:.1f} s: {cause or 'as it should be'}")
+    print(f"exit code {outcome.code}, {outcome.seconds:.1f} s: {cause or 'passed'}")
     return 0 if cause is None else 1
 
 

@@ -1,4 +1,4 @@
-"""Calls of the public functions, with odd types and values here and there."""
+"""Calls of the public functions, some with wrong types and values."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fuzz.values import ODD
 
 Rng = random.Random
 CHANCE = 0.05
-"""Share of arguments that are replaced by something odd."""
+"""Share of arguments that are replaced by values of wrong type or range."""
 
 
 class Writer:
-    """Writes valid expressions, except where it chooses not to."""
+    """Writes expressions that are valid except for a share ODD of wrong arguments."""
 
     def __init__(self, rng: Rng) -> None:
         self.rng = rng
 
     def any(self, *choices: str | Callable[[], str]) -> str:
-        """Choose an expression, or an odd one."""
+        """Choose one of the expressions, or sometimes a wrong one."""
         if self.rng.random() < CHANCE:
             return self.rng.choice(ODD)
         chosen = self.rng.choice(choices)
@@ -191,7 +191,7 @@ class Writer:
 
 
 def odd_call(rng: Rng) -> Case:
-    """Write a call."""
+    """Return a random call."""
     writer = Writer(rng)
     chance = rng.random()
     if chance < 0.4:

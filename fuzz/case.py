@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 SPECIAL = re.compile(r"\b(fifo|folder|loop|zero)(\.csv|\.json|\.toml)?\b")
-"""Names of what is not a file: a FIFO, a folder, a circular link, and a link to a device."""
+"""Names of entries that are not regular files: FIFO, folder, circular link, link to a device."""
 PREAMBLE = """\
 import math
 from decimal import Decimal
@@ -37,8 +37,8 @@ class Case:
         call: a Python expression over moldable's public names, if it is a call.
         files: contents by name, to be written to the working directory.
         special: other entries of that directory by name, see SPECIAL.
-        heavy: whether it may ask for hours of work. Such an input is interrupted after a while,
-            and must then end soon.
+        heavy: whether it may ask for hours of work. Such an input is interrupted after some
+            seconds, and must then end soon.
     """
 
     kind: str
@@ -49,20 +49,20 @@ class Case:
     heavy: bool = False
 
     def to_json(self) -> str:
-        """Write the case as one line."""
+        """Return the case as one line of JSON."""
         files = {name: base64.b64encode(data).decode() for name, data in self.files.items()}
         return json.dumps(asdict(self) | {"files": files})
 
     @staticmethod
     def from_json(text: str | bytes) -> Case:
-        """Read a case back."""
+        """Parse a case."""
         data: dict[str, Any] = json.loads(text)
         files = {name: base64.b64decode(content) for name, content in data.pop("files").items()}
         arguments = tuple(data.pop("arguments"))
         return Case(arguments=arguments, files=files, **data)
 
     def lay_out(self, folder: Path) -> None:
-        """Make the files in a folder."""
+        """Write the files to a folder."""
         for name, content in self.files.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ class Case:
         return f"{PREAMBLE}\nprint(repr({self.call}))\n"
 
     def shell(self) -> str:
-        """Return the command for a shell, to be run among the files."""
+        """Return the shell command, to be run in the folder of the files."""
         if self.call is not None:
             return "python ../call.py"
         program = ["python", "-m"] if self.arguments[:1] == ("reproduction",) else ["moldable"]

@@ -35,7 +35,7 @@ WORK = (
     *("--warmup", "--max-jobs", "--costs", "--max-blocking", "--max-time", "--blocking-cost"),
     *("--size", "--arrivals", "--policy", "--policies", "--start"),
 )
-"""Options by which one may ask for hours of work."""
+"""Options that may ask for hours of work."""
 
 CURVES = ("1,1.8", "1=1,2=1.9", "linear:2", "amdahl:0.9:2", "power:0.8:2", "usl:0.1:0.01:2")
 LAWS = (
@@ -65,7 +65,7 @@ NASTY_POLICIES = (
 
 @dataclass
 class Draft:
-    """A command in the making; `options` may be damaged before it is built."""
+    """A command under construction; `options` may be damaged before it is built."""
 
     command: str
     options: dict[str, str] = field(default_factory=dict)
@@ -74,9 +74,9 @@ class Draft:
     words: list[str] = field(default_factory=list)
 
     def build(self, kind: str) -> Case:
-        """Return the case; entries that are not files are made if the command names them."""
+        """Return the case; special entries are created if the command names them."""
         spoken = [word for pair in self.options.items() for word in pair]
-        # A command line holds no NUL: the operating system refuses it.
+        # The operating system does not allow NUL in a command line.
         words = tuple(word.replace("\0", "") for word in (self.command, *spoken, *self.words))
         text = " ".join(words) + str(self.files.get("workload.toml", b""))
         special = {found[0]: found[1] for found in SPECIAL.finditer(text)}
@@ -84,7 +84,7 @@ class Draft:
 
 
 def valid(rng: Rng, command: str) -> Draft:
-    """Return a command that is valid and quick."""
+    """Return a command that is valid and fast."""
     draft = Draft(command, {"--servers": str(rng.choice((1, 2, 3, 4, 6, 8)))})
     draft.options["--speedup"] = rng.choice(CURVES)
     if rng.random() < 0.9:
@@ -126,21 +126,21 @@ def _simulate(rng: Rng, draft: Draft) -> None:
 
 
 def use_size(rng: Rng, draft: Draft, law: str) -> None:
-    """Name a law of sizes, with its file."""
+    """Use a size law, with its file."""
     draft.options["--size"] = law
     if law == "sizes.csv":
         draft.files["sizes.csv"] = rng.choice(corpus.SIZES)
 
 
 def use_policy(rng: Rng, draft: Draft, policy: str) -> None:
-    """Name a policy, with its file."""
+    """Use a policy, with its file."""
     draft.options["--policy"] = policy
     if policy == "policy.json":
         draft.files["policy.json"] = rng.choice(corpus.policies())
 
 
 def use_workload(rng: Rng, draft: Draft, content: bytes) -> None:
-    """Replace the system by a workload file, with the files it may name."""
+    """Replace the system by a workload file, with the files it may refer to."""
     for option in ("--speedup", "--load", "--regime"):
         draft.options.pop(option, None)
     draft.options["--workload"] = "workload.toml"
@@ -150,19 +150,19 @@ def use_workload(rng: Rng, draft: Draft, content: bytes) -> None:
 
 
 def quick_command(rng: Rng) -> str:
-    """Choose a command that takes a workload; the costly ones rarely."""
+    """Choose a command that accepts a workload; the slow ones rarely."""
     return rng.choice((*["optimum"] * 6, *EVALUATING * 4, rng.choice(COSTLY)))
 
 
 def damaged_options(rng: Rng) -> Case:
-    """Give an option a nasty value, drop one, repeat one or add an unknown one."""
+    """Give an option an invalid value, drop one, repeat one or add an unknown one."""
     command = rng.choice((*EVALUATING * 3, *["optimum", "bounds"] * 2, *COSTLY, "reproduction"))
     draft = Draft(command) if command == "reproduction" else valid(rng, command)
     for _ in range(rng.choice((1, 1, 2))):
         option = rng.choice(OPTIONS[command])
         chance = rng.random()
         if chance < 0.75:
-            draft.options[option] = _nasty(rng, option)
+            draft.options[option] = _invalid(rng, option)
             draft.heavy |= option in WORK
         elif chance < 0.85:
             draft.options.pop(option, None)
@@ -176,7 +176,7 @@ def damaged_options(rng: Rng) -> Case:
     return draft.build("options")
 
 
-def _nasty(rng: Rng, option: str) -> str:
+def _invalid(rng: Rng, option: str) -> str:
     own = {
         "--speedup": (*NASTY_CURVES, *CURVES),
         "--size": (*NASTY_LAWS, *LAWS[:-1]),
@@ -208,9 +208,9 @@ def _nasty(rng: Rng, option: str) -> str:
 
 
 def damaged_workload(rng: Rng) -> Case:
-    """Damage a workload file, or name what is no file in it."""
+    """Damage a workload file, or refer to a special entry in it."""
     content = damaged(rng, rng.choice(corpus.workloads()))
-    # Other laws than the exponential are simulated, until an interval is tight enough.
+    # Systems with other sizes than exponential ones are simulated to a precision, which takes long.
     draft = valid(rng, quick_command(rng) if b"\nsize =" not in content else "simulate")
     if rng.random() < 0.1:
         path = rng.choice(PATHS).encode(errors="surrogateescape")
@@ -251,7 +251,7 @@ def damaged_policy(rng: Rng) -> Case:
 
 
 def damaged_run(rng: Rng) -> Case:
-    """Damage the folder of a finished reproduction, and go on with it."""
+    """Damage the folder of a finished reproduction, and resume it."""
     draft = Draft("reproduction", {"--out": "run"}, dict(corpus.finished_run()), heavy=True)
     draft.words = [
         "errata",

@@ -1,4 +1,4 @@
-"""Valid inputs to begin with: the examples, the files of the documentation, and a small run."""
+"""Valid inputs: the examples, the files in the documentation, and a small reproduction."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def policies() -> tuple[bytes, ...]:
 
 @functools.cache
 def finished_run() -> dict[str, bytes]:
-    """Return the files of a finished reproduction, those that resuming it reads."""
+    """Return the files of a finished reproduction that are read when it is resumed."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "run"
         words = [sys.executable, "-m", "reproduction", "errata", "--out", str(home)]
         subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
         paths = [home / "manifest.json", home / "timings.json", *home.glob("cells/*/*.json")]
         files = {f"run/{path.relative_to(home)}": path.read_bytes() for path in sorted(paths)}
-    # Without a fingerprint of the source a saved input can be replayed after the code has changed.
+    # Without a fingerprint of the source, a saved input can be replayed after code changes.
     manifest = json.loads(files["run/manifest.json"])
     del manifest["versions"]["source"]
     return files | {"run/manifest.json": json.dumps(manifest).encode()}

@@ -1,4 +1,4 @@
-"""Seeded damage to text, bytes and JSON."""
+"""Random mutations of text, bytes and JSON."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Rng = random.Random
 
 
 def damaged(rng: Rng, content: bytes, times: int | None = None) -> bytes:
-    """Apply a few random mutations; none at all now and then."""
+    """Apply a few random mutations, sometimes none."""
     for _ in range(rng.choice((0, 1, 1, 1, 2, 3)) if times is None else times):
         content = rng.choice(MUTATIONS)(rng, content)[:MOST_BYTES]
     return content
 
 
 def odd_text(rng: Rng) -> str:
-    """Return a nasty text or number."""
+    """Return an unusual text or number."""
     return rng.choice(rng.choice((TEXTS, NUMBERS, NUL)))
 
 

@@ -1,4 +1,4 @@
-"""Feeds inputs to workers and watches over them."""
+"""Sends inputs to worker processes, with limits on time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from fuzz.corpus import ROOT
 from fuzz.verdict import Outcome
 
 LONGEST = 20.0
-"""Seconds that an input may take, without compiling; a heavy one after it was interrupted."""
+"""Seconds that an input may take without compilation; for a heavy one, after its interrupt."""
 PATIENCE = 0.3
 """Seconds after which a heavy input is interrupted."""
 LONGEST_START = 300.0
 
 
 class Worker:
-    """A worker process, started when needed and again when it has died.
+    """A worker process, started when needed and restarted after it has died.
 
     Args:
         longest: seconds that an input may take.
-        warm: whether it begins by loading what most inputs need.
+        warm: whether it first runs the inputs that load the most common code.
     """
 
     def __init__(self, longest: float = LONGEST, *, warm: bool = True) -> None:
@@ -38,7 +38,7 @@ class Worker:
         self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
 
     def run(self, case: Case) -> Outcome:  # noqa: C901 - one loop over what may happen
-        """Run an input and return what it did."""
+        """Run an input and return its outcome."""
         if self._process is None:
             self._start()
         began = time.monotonic()
@@ -66,7 +66,7 @@ class Worker:
                 elif compiling is not None:
                     began, compiling = began + time.monotonic() - compiling, None
                 continue
-            if event["tired"]:
+            if event["restart"]:
                 self.stop()
             return Outcome(**event["done"], seconds=time.monotonic() - began)
 

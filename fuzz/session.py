@@ -28,11 +28,11 @@ class Session:
 
     Attributes:
         seed: of the inputs.
-        folder: where failing inputs go.
+        folder: where failing inputs are saved.
         outcomes: how many inputs were answered, refused, interrupted, or failed.
         failures: how many inputs failed for each cause.
         slowest: seconds and number of the slowest input.
-        began: when, by the monotonic clock.
+        began: start time, by the monotonic clock.
     """
 
     seed: int
@@ -46,7 +46,7 @@ class Session:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, numbers: Iterator[int], workers: int, stop: Callable[[], bool]) -> None:
-        """Run inputs by their numbers until there are no more, or it is time to stop."""
+        """Run the inputs with these numbers until they are exhausted, or the time is over."""
         hands = [Worker() for _ in range(workers)]
         with ThreadPoolExecutor(workers) as pool:
             working = [pool.submit(self._serve, hand, numbers, stop) for hand in hands]
@@ -54,7 +54,7 @@ class Session:
                 while wait(working, PROGRESS).not_done:
                     self.say(f"{sum(self.outcomes.values())} inputs, {self._counts()}")
             finally:
-                self._ended = True  # an interrupt, too, ends the inputs that are running
+                self._ended = True  # an interrupt also ends the running inputs
                 for hand in hands:
                     hand.stop()
             for part in working:
@@ -97,15 +97,15 @@ class Session:
         again = f"cd {home / 'files'} && {case.shell()}"
         replay = f"python -m fuzz --replay {home / 'case.json'}"
         printed = f"{outcome.stderr}\n{outcome.stdout[:2000]}"
-        told = f"{cause}\n\nUnder the same limits: {replay}\nBy hand: {again}\n\n{printed}\n"
-        (home / "report.txt").write_text(told, encoding="utf-8", errors="replace")
+        report = f"{cause}\n\nUnder the same limits: {replay}\nBy hand: {again}\n\n{printed}\n"
+        (home / "report.txt").write_text(report, encoding="utf-8", errors="replace")
         self.say(f"input {number} ({case.kind}): {cause}\n  {replay}")
 
     def _counts(self) -> str:
         return ", ".join(f"{count} {name}" for name, count in self.outcomes.most_common())
 
     def summary(self) -> str:
-        """Return the counts in words."""
+        """Return the counts as text."""
         seconds, number = self.slowest
         total = sum(self.outcomes.values())
         lines = [

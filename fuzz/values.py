@@ -1,4 +1,4 @@
-"""Hand-written values that have broken programs before."""
+"""Values that often break programs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TEXTS: Final = (
     ),
 )
 NUL: Final = ("\0", "a\0b")
-"""Text that a file may hold but a command line may not."""
+"""Text that is allowed in a file but not on a command line."""
 
 BYTES: Final = (
     b"\xff",
@@ -98,4 +98,4 @@ ODD: Final = (
     *("Greedy()", "Exponential()", "SpeedUp([1])", "Poisson()", "np", "np.datetime64('2020')"),
     *("np.ma.masked", "memoryview(b'12')", "'\\x1b[31m'", "'\\0'", "'a' * 100000", "...", "1.5"),
 )
-"""Python expressions that are of the wrong type or out of range somewhere."""
+"""Python expressions that have the wrong type or range for some arguments."""

@@ -1,4 +1,4 @@
-"""What an input may do, and what counts as a failure."""
+"""Which outcomes of an input count as failures."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ WARNING = re.compile(r"\.py:\d+: (\w*Warning): ")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an input did.
+    """The outcome of an input.
 
     Attributes:
         code: the exit code; None if the process had to be killed or died.
-        stdout: the end of what it printed.
-        stderr: the end of its messages.
-        length: of its messages, in bytes.
-        seconds: it took, without compiling.
+        stdout: the end of its standard output.
+        stderr: the end of its standard error.
+        length: length of its standard error, in bytes.
+        seconds: time without compilation.
         died: why there is no exit code.
     """
 
@@ -37,7 +37,7 @@ class Outcome:
 
 
 def failure(case: Case, outcome: Outcome) -> str | None:
-    """Return in a few words why the input failed; equal words for equal causes."""
+    """Return a short text that says why the input failed, the same for equal causes."""
     if outcome.code is None:
         return outcome.died
     if "Traceback (most recent call last)" in outcome.stderr:
@@ -46,11 +46,11 @@ def failure(case: Case, outcome: Outcome) -> str | None:
         return f"exit code {outcome.code}"
     if found := WARNING.search(outcome.stderr):
         return f"Python warning: {found[1]} in {_place(outcome.stderr) or 'a library'}"
-    return _said(case, outcome)
+    return _output_failure(case, outcome)
 
 
-def _said(case: Case, outcome: Outcome) -> str | None:
-    """Judge what was printed."""
+def _output_failure(case: Case, outcome: Outcome) -> str | None:
+    """Check the output."""
     if outcome.length > LONGEST_MESSAGE:
         return f"message over {LONGEST_MESSAGE} bytes ({case.kind})"
     if case.call is None and CONTROL.search(outcome.stdout + outcome.stderr):
@@ -66,14 +66,14 @@ def _not_json(case: Case, text: str) -> str | None:
     if {"--help", "-h", "--version"} & set(case.arguments) or "[...]" in text:
         return None
     try:
-        json.loads(text, parse_constant=int)  # which refuses NaN and Infinity
+        json.loads(text, parse_constant=int)  # NaN and Infinity are not JSON
     except ValueError:
-        return "--json printed what is not JSON"
+        return "--json printed invalid JSON"
     return None
 
 
 def _cause(text: str) -> str:
-    """Name the exception and the last line of the package that it passed through."""
+    """Return the exception and the last line of the package in its traceback."""
     lines = [line for line in text.strip().splitlines() if re.match(r"[\w.]+(:|$)", line)]
     name = lines[-1].partition(":")[0] if lines else "unknown"
     return f"{name} in {_place(text) or 'a library'}"

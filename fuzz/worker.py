@@ -1,8 +1,8 @@
-"""The process that runs inputs, one after the other, under a limit of memory.
+"""The process that runs inputs, one after the other, with limited memory.
 
-It reads cases from standard input, a line each, and writes events to standard output, a line each:
-`ready`; `compiling` true and false (numba's compilation is not part of an input's time); and `done`
-with what the input did. `runner` kills it when an input takes too long.
+It reads cases from standard input, one in each line, and writes events to standard output, one in
+each line: `ready`; `compiling` true and false (the time of an input does not include compilation);
+and `done` with the outcome. `runner` kills it if an input takes too long.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from moldable.errors import MoldableError
 
 MEMORY = 2 << 30
 KEPT = 20_000
-"""Characters kept of the beginning and of the end of each stream."""
+"""Characters kept from the beginning and from the end of each stream."""
 WARM_UP = (  # load what most inputs need
     "evaluate --servers 4 --load 0.8 --speedup 1,1.8 --method chain",
     "simulate --servers 4 --load 0.8 --speedup 1,1.8 --jobs 20 --replications 2",
@@ -46,28 +46,28 @@ WARM_UP = (  # load what most inputs need
 
 
 class Exited(BaseException):
-    """Stands for `os._exit`."""
+    """Raised instead of `os._exit`."""
 
 
 class _Compiling(event.Listener):
-    """Tells when numba begins and ends to compile."""
+    """Reports the start and the end of numba's compilation."""
 
-    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
-        self.tell, self.depth = tell, 0
+    def __init__(self, report: Callable[[dict[str, Any]], None]) -> None:
+        self.report, self.depth = report, 0
 
     def on_start(self, event: event.Event) -> None:  # noqa: ARG002
         self.depth += 1
         if self.depth == 1:
-            self.tell({"compiling": True})
+            self.report({"compiling": True})
 
     def on_end(self, event: event.Event) -> None:  # noqa: ARG002
         self.depth -= 1
         if self.depth == 0:
-            self.tell({"compiling": False})
+            self.report({"compiling": False})
 
 
 def run(case: Case) -> dict[str, Any]:
-    """Run an input in a folder of its own; return its exit code and what it wrote."""
+    """Run an input in a separate folder; return its exit code and its output."""
     home, folder = Path.cwd(), Path(tempfile.mkdtemp(prefix="fuzz-"))
     streams = sys.stdout, sys.stderr
     out, err = io.BytesIO(), io.BytesIO()
@@ -90,7 +90,7 @@ def _text(stream: io.BytesIO) -> str:
 
 
 def _guarded(case: Case) -> int:
-    """Return the exit code that a process of its own would have."""
+    """Return the exit code that a separate process would have."""
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if case.call is None:
@@ -102,11 +102,11 @@ def _guarded(case: Case) -> int:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except Exited as stop:
         code = stop.args[0]
-    except BaseException:  # noqa: BLE001 - whatever a process would die of
+    except BaseException:  # noqa: BLE001 - any exception would end a process
         traceback.print_exc()
         code = 1
     finally:
-        # A process waits for its threads before it ends, so a thread that goes on is a hang.
+        # A process waits for its threads before it ends, so a running thread is a hang.
         for thread in threading.enumerate():
             if thread is not threading.current_thread() and not thread.daemon:
                 thread.join()
@@ -144,7 +144,7 @@ def _call(case: Case) -> None:
 
 
 def _import_all() -> None:
-    """Import what inputs may need: an interrupt in an import would leave half a module."""
+    """Import what inputs may need: an interrupted import would leave an incomplete module."""
     for module in pkgutil.walk_packages(moldable.__path__, "moldable."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -154,7 +154,7 @@ def _import_all() -> None:
 
 
 def _follow(parent: int, leave: Callable[[int], object]) -> None:
-    """End with the runner, even in the middle of an input that hangs."""
+    """End when the runner ends, even during an input that hangs."""
     while os.getppid() == parent:
         time.sleep(1.0)
     leave(1)
@@ -166,14 +166,14 @@ def _size() -> int:
 
 
 def main() -> None:
-    """Serve cases until standard input ends."""
+    """Run cases until standard input ends."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)  # inputs may read /dev/stdin; what they write behind Python's back is lost
+    os.dup2(null, 0)  # inputs may read /dev/stdin; other output is discarded
     os.dup2(null, 1)
     lock = threading.Lock()
 
-    def tell(what: dict[str, Any]) -> None:
+    def report(what: dict[str, Any]) -> None:
         with lock:
             answers.write(json.dumps(what) + "\n")
             answers.flush()
@@ -187,19 +187,19 @@ def main() -> None:
     os.environ |= {"COLUMNS": "80", "NO_COLOR": "1", "MPLBACKEND": "agg"}
     for category in (RuntimeWarning, UserWarning, FutureWarning):
         warnings.simplefilter("always", category)  # not only once in this process
-    event.register("numba:compile", _Compiling(tell))
+    event.register("numba:compile", _Compiling(report))
     _import_all()
     for line in WARM_UP if "--warm" in sys.argv else ():
         run(Case("warm-up", tuple(line.split())))
     limit = _size() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    tell({"ready": True})
+    report({"ready": True})
     for line in requests:
         case = Case.from_json(line)
         done = run(case)
         if _size() > limit - MEMORY // 2:
             gc.collect()
-        tell({"done": done, "tired": _size() > limit - MEMORY // 2})
+        report({"done": done, "restart": _size() > limit - MEMORY // 2})
 
 
 if __name__ == "__main__":

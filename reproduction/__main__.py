@@ -25,7 +25,7 @@ from rich.progress import Progress
 from moldable import MoldableError
 from reproduction.experiment import Scale
 from reproduction.report import write_report
-from reproduction.run import ALL, EXPERIMENTS, chosen, nearest, reproduce
+from reproduction.run import ALL, EXPERIMENTS, chosen, reproduce, suggest
 from reproduction.run_folder import RunFolder, begin
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -84,7 +84,7 @@ def _reproduce(arguments: Sequence[str]) -> int:
                     progress=progress,
                 )
         except KeyboardInterrupt:
-            note = f"interrupted; finished cells are kept in {options.out}: go on with --resume"
+            note = f"interrupted; finished cells are kept in {options.out}: continue with --resume"
             sys.stderr.write(f"reproduction: note: {MoldableError(note)}\n")
             return INTERRUPTED
     if options.json:
@@ -106,12 +106,18 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     names = ", ".join(EXPERIMENTS)
     add("experiments", nargs="*", metavar="EXPERIMENT", help=f"{names} or {ALL}; default: {ALL}")
-    add("--scale", default="quick", help="quick: two minutes; full: the paper's own scale")
-    add("--out", metavar="DIR", type=Path, default=OUT, help=f"where results go; default: {OUT}")
-    add("--resume", action="store_true", help="go on with the run in DIR, keeping finished cells")
-    add("--overwrite", action="store_true", help="give up the run in DIR and begin again")
-    add("--seed", metavar="S", type=int, default=1, help="the same seed, the same files")
-    add("--threads", metavar="N", type=int, help="default: all cores")
+    add("--scale", default="quick", help="quick: a few minutes; full: the scale of the paper")
+    add(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=OUT,
+        help=f"folder for the results; default: {OUT}",
+    )
+    add("--resume", action="store_true", help="continue the run in DIR and keep its finished cells")
+    add("--overwrite", action="store_true", help="delete the run in DIR and start again")
+    add("--seed", metavar="S", type=int, default=1, help="random seed; it determines the files")
+    add("--threads", metavar="N", type=int, help="number of threads; default: all cores")
     add("--json", action="store_true", help="print one JSON object")
     return parser.parse_args(arguments)
 
@@ -120,14 +126,14 @@ def _checked(options: argparse.Namespace) -> Scale:
     if options.scale not in list(Scale):
         known = [Scale.QUICK.value, Scale.FULL.value]
         raise MoldableError(
-            f"--scale {options.scale!r} is unknown; {nearest(options.scale, known)}"
+            f"--scale {options.scale!r} is unknown; {suggest(options.scale, known)}"
         )
     if options.seed < 0:
-        raise MoldableError(f"--seed {options.seed} must be a whole number from 0")
+        raise MoldableError(f"--seed {options.seed} must be a non-negative integer")
     if options.threads is not None and options.threads < 1:
         raise MoldableError(f"--threads {options.threads} must be at least 1")
     if options.resume and options.overwrite:
-        raise MoldableError("--resume keeps what --overwrite gives up; choose one of them")
+        raise MoldableError("--resume keeps the run and --overwrite deletes it; choose one of them")
     return Scale(options.scale)
 
 

@@ -1,7 +1,7 @@
-"""By how much is the paper's method off, in theory?
+"""The bias of the paper's method, in theory.
 
 The paper starts every run with an empty cluster and averages the execution times of those jobs that
-finish before the run's last arrival, at time T. Two things go wrong.
+finish before the run's last arrival, at time T. This has two errors.
 
 *Long jobs are not counted.* A job that arrives at u counts if D <= T - u. If nothing else changed
 with time, the average would be
@@ -11,11 +11,11 @@ with time, the average would be
 if the variance is finite: no bias for constant sizes, a bias of order 1/T for exponential ones, and
 one of order T**-1/2 for Pareto sizes with shape 3/2, whose variance is infinite.
 
-*The cluster fills slowly.* With servers for all, the mean number of busy ones at time t would be
-its final value times G(t) = E[min(D, t)]/E[D], the probability that what is left of a running job
-is at most t. The system is taken to be, at each moment, in equilibrium under the load it has so
-far, load x G(t) (the modified-offered-load approximation). For Pareto sizes 1 - G falls as slowly
-as T**-1/2, so blocking is too low throughout the run.
+*The cluster fills slowly.* With infinitely many servers, the mean number of busy ones at time t is
+its final value times G(t) = E[min(D, t)]/E[D], the distribution function of the residual time of a
+running job. The system is assumed to be in equilibrium at each time under its current load,
+load x G(t) (the modified-offered-load approximation). For Pareto sizes 1 - G decreases only like
+T**-1/2, so blocking is too low throughout the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from moldable import SizeLaw, SpeedUp
 from reproduction.convergence import Floats
 
 DEFICITS: Final = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)
-"""Shares of the load that may still be missing at which the response of a system is computed."""
+"""Missing shares of the load at which the response of a system is computed."""
 
 _GAUSS: Final = np.polynomial.legendre.leggauss(4)
 _STEPS: Final = 8000
@@ -39,7 +39,7 @@ _STEPS: Final = 8000
 @final
 @dataclass(frozen=True, eq=False)
 class Response:
-    """How a system reacts while a share of its load is still missing.
+    """The performance of a system while a share of its load is missing.
 
     Attributes:
         deficits: the missing shares, from 0 upwards.
@@ -55,11 +55,11 @@ class Response:
 
     @classmethod
     def read(cls, result: Mapping[str, Any]) -> Self:
-        """Read what a cell has kept: a list of points with deficit, blocking and width shares."""
+        """Read the result of a cell: a list of points with deficit, blocking and width shares."""
         points = result["points"]
         widths = sorted({int(width) for point in points for width in point["width_shares"]})
         shares = [[point["width_shares"].get(str(w), 0.0) for w in widths] for point in points]
-        # Without any load nothing is blocked, and jobs get the widths they wish for.
+        # Without load nothing is blocked, and jobs get the widths that are drawn.
         return cls(
             np.array([*(point["deficit"] for point in points), 1.0]),
             np.array([*(point["blocking"] for point in points), 0.0]),
@@ -77,7 +77,7 @@ class Response:
 @final
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """What the paper's method is expected to add to the true values."""
+    """The expected bias of the paper's method."""
 
     blocking: float
     mean_execution_time: float
@@ -88,7 +88,7 @@ def predict(response: Response, curve: SpeedUp, law: SizeLaw, horizon: float) ->
     times = _both_ends_fine(horizon)
     speeds = np.array([curve[width] for width in response.widths])
     tail = _Tail.of(law)
-    # What is still missing counts in servers, and wide jobs settle sooner than narrow ones.
+    # The missing load is measured in servers, and wide jobs settle sooner than narrow ones.
     held = response.shares[0] * np.array(response.widths) / speeds
     settled = np.array([tail.integral(speed * times) for speed in speeds])
     blocking, shares = response.at(1.0 - held @ settled / held.sum())
@@ -105,7 +105,7 @@ def predict(response: Response, curve: SpeedUp, law: SizeLaw, horizon: float) ->
 
 
 def _both_ends_fine(horizon: float) -> Floats:
-    """Return times up to the horizon: the start fills the cluster, the end leaves jobs out."""
+    """Return times up to the horizon, dense near both ends, where the bias arises."""
     near = np.geomspace(1e-5, horizon / 2.0, _STEPS // 2)
     return np.concatenate([[0.0], near, horizon - near[-2::-1], [horizon]])
 
@@ -113,7 +113,7 @@ def _both_ends_fine(horizon: float) -> Floats:
 @final
 @dataclass(frozen=True, eq=False)
 class _Tail:
-    """The integral of 1 - F of a law of sizes, tabulated."""
+    """The integral of 1 - F of a size law, tabulated."""
 
     law: SizeLaw
     ends: Floats
@@ -121,7 +121,7 @@ class _Tail:
 
     @classmethod
     def of(cls, law: SizeLaw) -> Self:
-        # 1 is a limit of the pieces, because constant sizes have their jump there.
+        # 1 is an end of the pieces, because constant sizes have their jump there.
         ends = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, _STEPS // 2)])
         ends = np.concatenate([ends, np.geomspace(1.0, 1e6, _STEPS)[1:]])
         middle, half = (ends[1:] + ends[:-1]) / 2.0, np.diff(ends) / 2.0
@@ -130,7 +130,7 @@ class _Tail:
         return cls(law, ends, np.concatenate([[0.0], np.cumsum(pieces)]))
 
     def integral(self, x: Floats) -> Floats:
-        """Return E[min(S, x)], which is also the law of what is left of a running job."""
+        """Return E[min(S, x)], also the distribution function of residual sizes."""
         return np.asarray(np.interp(x, self.ends, self.integrals))
 
     def finished(self, x: Floats) -> Floats:

@@ -1,9 +1,9 @@
-"""Where in its state space greedy(p*) spends its time.
+"""The stationary distribution of greedy(p*) in its state space.
 
-The paper's picture: the state lives in the plane of (x_i1, x_i2), between the line on which all
-servers are busy, q_1 = 1, and the one on which jobs leave as fast as they arrive, r = load, close
-to their crossing y*. Here the mass is the exact stationary law. With i1 >= 2 the plane is not all:
-jobs narrower than i1 are there too, more than the one that the collapse lemma allows.
+According to the paper, the state is close to the plane of (x_i1, x_i2), between the line on which
+all servers are busy, q_1 = 1, and the line on which the departure rate is the arrival rate,
+r = load, near their crossing y*. Here the distribution is exact. With i1 >= 2 the state leaves the
+plane: there are more jobs narrower than i1 than the single one that the collapse lemma allows.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BINS: Final = 60
-"""Steps of the plane along each axis, at most."""
+"""Largest number of boxes along each axis of the plane."""
 OUTSIDE: Final = 1e-5
-"""Mass that may lie beyond each edge of the picture."""
+"""Probability that may lie beyond each edge of the figure."""
 DEPTH: Final = 1e-4
-"""Mass below this part of the largest is left white."""
+"""Boxes below this share of the largest probability are white."""
 VISIBLE: Final = 1e-3
-"""A bar of less than this would not be seen."""
+"""Smaller probabilities have no visible bar."""
 
 
 @final
 @dataclass(frozen=True)
 class Case:
-    """A setting and the sizes at which its law is known."""
+    """A setting, and the numbers of servers at which its distribution is computed."""
 
     setting: Setting
     sizes: Mapping[Scale, tuple[int, ...]]
@@ -114,7 +114,7 @@ def _narrow(law: StationaryLaw) -> list[float]:
 
 
 def _plane(law: StationaryLaw) -> Result:
-    """Return the mass in the plane of the two widths: edges in jobs, and the mass of each box."""
+    """Return boxes in the plane of the two widths: edges in jobs, and probabilities."""
     theory = law.theory
     joint = theory.joint
     first, second = (
@@ -127,7 +127,7 @@ def _plane(law: StationaryLaw) -> Result:
 
 
 def _edges(jobs: npt.NDArray[np.integer], weights: Floats) -> Floats:
-    """Return edges between whole numbers of jobs, equally many in each step."""
+    """Return edges between integer numbers of jobs, at equal distances."""
     law = np.cumsum(np.bincount(jobs, weights))
     low, high = np.searchsorted(law, (OUTSIDE, law[-1] - OUTSIDE))
     step = -(-(high - low + 1) // BINS)
@@ -136,7 +136,7 @@ def _edges(jobs: npt.NDArray[np.integer], weights: Floats) -> Floats:
 
 
 def _several(result: Result) -> float:
-    """P(more than one job narrower than i1)."""
+    """Return P(more than one job narrower than i1)."""
     return float(sum(result["narrow_jobs"][2:]))
 
 
@@ -145,27 +145,27 @@ def _mean_narrow(result: Result) -> float:
 
 
 def publish(results: Results) -> Publication:
-    """Make the table, the picture of the plane and the law of the narrow jobs."""
+    """Make the table and the figures of the plane and of the narrow jobs."""
     ones, threes = FROM_ONE.along(results), FROM_THREE.along(results)
     planes = Drawing(
         "collapse",
-        "The stationary law of greedy(p*) in the plane of its two widths, sub-linear curve: "
-        "widths 1 and 2 (Halfin-Whitt) above, widths 3 and 4 (load 0.8) below. The axes close "
-        "in on the fluid point as n grows.",
+        "The stationary distribution of greedy(p*) in the plane of its two widths, sub-linear "
+        "curve: widths 1 and 2 (Halfin-Whitt) above, widths 3 and 4 (load 0.8) below. The axes "
+        "zoom in on the fluid point as n grows.",
         partial(_draw_planes, planes=[ones, threes]),
         size=(9.2, 6.4),
     )
     narrow = Drawing(
         "collapse-narrow",
-        "How many jobs narrower than i1 = 3 run at once, sub-linear curve, load 0.8, exact. "
-        "The collapse lemma allows none beyond the first.",
+        "Number of running jobs narrower than i1 = 3, sub-linear curve, load 0.8, exact. "
+        "The collapse lemma allows at most one.",
         partial(_draw_narrow, counts=threes),
     )
     worst = threes[-1]
     finding = (
-        f"The state collapses to the plane as the paper draws it for widths 1 and 2; for "
-        f"widths 3 and 4 the lemma behind it fails: at n = {worst['servers']} more than one "
-        f"narrower job runs with probability {_several(worst):.3f}, which the lemma puts at 0."
+        f"For widths 1 and 2 the state collapses to the plane as in the paper. For widths 3 and 4 "
+        f"the collapse lemma fails: at n = {worst['servers']} more than one narrower job runs with "
+        f"probability {_several(worst):.3f}, which would be 0 by the lemma."
     )
     return Publication(
         tables={"collapse": [_row(part) for part in (*ones, *threes)]},
@@ -176,7 +176,7 @@ def publish(results: Results) -> Publication:
 
 
 def _row(part: Result) -> Row:
-    """Return what a law comes to; the masses are in the JSON."""
+    """Return the summary of a distribution; the probabilities are in the JSON."""
     return {
         "widths": "-".join(map(str, part["support"])),
         "servers": part["servers"],
@@ -192,31 +192,32 @@ def _row(part: Result) -> Row:
 
 def _page(ones: list[Result], threes: list[Result], planes: Drawing, narrow: Drawing) -> str:
     first, last = ones[0], ones[-1]
-    piled_up = [
+    several = [
         f"- n = {part['servers']}: more than one job narrower than {part['support'][0]} runs with "
         f"probability {_several(part):.3f} (the lemma: 0), {_mean_narrow(part):.2f} on average."
         for part in threes
     ]
     lines = [
         (
-            "Exponential sizes, greedy(p*), the sub-linear curve. The mass shown is the exact "
-            "stationary law, not a simulation."
+            "Exponential sizes, greedy(p*), the sub-linear curve. The stationary distribution is "
+            "exact, not simulated."
         ),
         planes.link,
-        "## What to see",
+        "## Results",
         (
-            f"With widths 1 and 2 the mean distance E||x - y*|| falls from {first['distance']:.4f} "
-            f"at n = {first['servers']:,} to {last['distance']:.4f} at n = {last['servers']:,}. "
-            f"The law leans against the corner between the two lines rather than lying along "
-            f"either: all servers are busy with probability {first['all_busy']:.3f} and "
-            f"{last['all_busy']:.3f}, and jobs leave faster than they arrive, r > load, with "
-            f"probability {first['rate_above_load']:.3f} and {last['rate_above_load']:.3f}."
+            f"With widths 1 and 2 the mean distance E||x - y*|| decreases from "
+            f"{first['distance']:.4f} at n = {first['servers']:,} to {last['distance']:.4f} at "
+            f"n = {last['servers']:,}. The distribution is concentrated in the corner between the "
+            f"two lines rather than along either: all servers are busy with probability "
+            f"{first['all_busy']:.3f} and {last['all_busy']:.3f}, and jobs leave faster than they "
+            f"arrive, r > load, with probability {first['rate_above_load']:.3f} and "
+            f"{last['rate_above_load']:.3f}."
         ),
-        "## What the lemma leaves out",
-        "\n".join(piled_up),
+        "## Where the lemma fails",
+        "\n".join(several),
         (
-            "A full system loses a width-4 job, a width-3 job arrives, one server is left, and the "
-            "next arrival is one more narrow job: nothing stops them from piling up."
+            "In a full system a width-4 job ends, a width-3 job arrives, one server is left, and "
+            "the next arrival is one more narrow job. This can repeat, so narrow jobs accumulate."
         ),
         narrow.link,
     ]
@@ -270,7 +271,7 @@ def _draw_plane(axes: Axes, part: Result) -> QuadMesh:
 
 
 def _draw_narrow(figure: Figure, counts: list[Result]) -> None:
-    """Draw the law of the number of narrow jobs for each n."""
+    """Draw the distribution of the number of narrow jobs for each n."""
     axes = figure.subplots()
     width = 0.8 / len(counts)
     hatches = ("", "//", "..")

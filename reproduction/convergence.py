@@ -1,4 +1,4 @@
-"""How fast does a quantity vanish as n grows, and how sure is a mean of a few runs?"""
+"""Power laws in n, and confidence intervals of means."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class PowerLaw:
     slope: float
 
     def at(self, n: Sequence[float] | Floats) -> Floats:
-        """Return the line's values."""
+        """Return the values of the line."""
         return np.asarray(self.factor * np.asarray(n, dtype=np.float64) ** self.slope)
 
 
 def power_law(n: Sequence[float], values: Sequence[float]) -> PowerLaw:
-    """Fit a power law; all values must be above 0, and there must be two."""
+    """Fit a power law to at least two positive values."""
     slope, height = np.polyfit(np.log(n), np.log(values), 1)
     return PowerLaw(float(np.exp(height)), float(slope))
 

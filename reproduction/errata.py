@@ -1,4 +1,4 @@
-"""Every doubtful point of the paper, with a program that shows it."""
+"""Errors and open points of the paper, each with a program that shows it."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from reproduction.errata_list import ERRATA, Erratum
 from reproduction.experiment import Cell, Effort, Experiment, Publication, Result, Results, Scale
 
 _INTRODUCTION: Final = """\
-Each point below has a program that shows it; what it prints was printed by running it, and the
-numbers in the text are its own. Systems are small enough to be solved exactly where that is
-possible."""
+Each point below has a program that shows it, with its output. The numbers in the text come from
+the program. Where possible, systems are small enough to be solved exactly."""
 
 
 def cells(_: Scale) -> list[Cell]:
-    """List one cell for each point; the programs have one size."""
+    """List one cell for each point; the programs are the same at every scale."""
     return [Cell(f"errata/{erratum.key}", partial(_compute, erratum)) for erratum in ERRATA]
 
 
 def _compute(erratum: Erratum, _: Effort) -> Result:
-    session, names = transcribe(erratum.program)  # seeds stand in the programs
-    return {"session": session, "said": erratum.said.format(**names)}
+    session, names = transcribe(erratum.program)  # the programs contain their seeds
+    return {"session": session, "finding": erratum.finding.format(**names)}
 
 
 def transcribe(source: str) -> tuple[str, dict[str, Any]]:
-    """Run a program and return the session an interpreter would show, and its variables.
+    """Run a program and return its interpreter session, and its variables.
 
-    Every expression that stands alone is followed by its value, as at a prompt.
+    Every expression statement is followed by its value, as at a prompt.
     """
     lines = [line for line in source.splitlines() if line]
     session: list[str] = []
@@ -49,21 +48,21 @@ def transcribe(source: str) -> tuple[str, dict[str, Any]]:
 
 
 def publish(results: Results) -> Publication:
-    """Show each point, its program and what it comes to."""
+    """Show each point, its program and the finding."""
     found = [(erratum, results[f"errata/{erratum.key}"]) for erratum in ERRATA]
     parts = [_INTRODUCTION]
     for number, (erratum, result) in enumerate(found, start=1):
         parts += [
             f"## {number}. {erratum.title}",
             f"*The paper:* {erratum.claim}",
-            f"*Found:* {result['said']}",
+            f"*Found:* {result['finding']}",
             f"```python\n{result['session']}\n```",
         ]
-    rows = [{"point": e.title, "paper": e.claim, "found": r["said"]} for e, r in found]
+    rows = [{"point": e.title, "paper": e.claim, "found": r["finding"]} for e, r in found]
     return Publication(
         tables={"errata": rows},
         page="\n\n".join(parts),
-        findings=[f"{e.title}. {r['said']}" for e, r in found],
+        findings=[f"{e.title}. {r['finding']}" for e, r in found],
     )
 
 

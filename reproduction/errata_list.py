@@ -1,7 +1,7 @@
-"""What does the paper leave open or get wrong, and what shows it?
+"""The errors and open points of the paper.
 
-Every point comes with a short program on a system small enough to be exact where that is possible.
-The programs are run as they are shown, and the sentences take their numbers from them.
+Every point has a short program, on a system small enough to be solved exactly where possible. The
+programs are run as they are shown, and the text takes its numbers from them.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Final, final
 @final
 @dataclass(frozen=True)
 class Erratum:
-    """A point on which the paper is open to doubt.
+    """An error or an open point of the paper.
 
     Args:
         key: a name for files.
-        title: the point in a few words.
+        title: of the point.
         claim: what the paper says.
-        program: what shows that it is not so.
-        said: what it shows, with the program's variables in braces.
+        program: that shows the error.
+        finding: its result, with variables of the program in braces.
     """
 
     key: str
     title: str
     claim: str
     program: str
-    said: str
+    finding: str
 
 
 P2 = Erratum(
@@ -67,7 +67,7 @@ times
 
 COLLAPSE = Erratum(
     "collapse",
-    "Jobs narrower than the support do pile up",
+    "Jobs narrower than the support accumulate",
     "Lemma 2: in equilibrium there is never more than one job narrower than i1.",
     """
 from moldable import Scenario, SpeedUp, simulate, stationary_law
@@ -78,10 +78,10 @@ several = theory.several_narrow_jobs             # P(more than one job narrower 
 round(several, 6)
 large = simulate(Scenario.single(curve, 0.8, 4000), jobs=100_000, warmup=10, seed=1)
 narrow = 4000 * (large.mean_jobs[1] + large.mean_jobs[2])
-narrow > 10                                      # on average, let alone at most
+narrow > 10                                      # on average
 """,
-    "It holds for one width and for i1 = 1, but not for two widths with i1 >= 2: a full system "
-    "loses a width-4 job, a width-3 job arrives, one server is left, and the next arrival is a "
+    "It holds for one width and for i1 = 1, but not for two widths with i1 >= 2: in a full system "
+    "a width-4 job ends, a width-3 job arrives, one server is left, and the next arrival is a "
     "second narrow job. With 20 servers at load 0.8 (widths 3 and 4) the exact probability of "
     "more than one narrow job is {several:.4f}; with 4000 servers there are {narrow:.1f} of them "
     "on average.",
@@ -111,7 +111,7 @@ for n in (400, 4000, 40000):
 
 SIGN = Erratum(
     "sign",
-    "States that are dropped as harmless are not",
+    "States that the proof drops contribute to the sum",
     "Proof of Proposition 2, two widths: with fewer than i1 idle servers only states with x_i <= "
     "y_i for both widths are kept, the others being bounded by zero.",
     """
@@ -158,7 +158,7 @@ ESTIMATOR = Erratum(
     "Runs of 5 million arrivals from an empty system, averaging over completed jobs.",
     """
 from moldable import Regime, Scenario, SpeedUp, simulate, stationary_law
-n, arrivals = 100, 20_000                        # short runs show the bias of long ones enlarged
+n, arrivals = 100, 20_000                        # short runs have a larger bias
 load = Regime(1 / 2, 0.1).load(n)
 scenario = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), load, n)
 exact = stationary_law(scenario).performance()
@@ -173,15 +173,15 @@ measured, error = counted.value - mean, counted.half_width / 1.96
 abs(measured) > 4 * error, abs(measured - predicted) < 4 * error
 """,
     "Jobs that are still running at the end are left out, and they are long. With 100 servers "
-    "and runs of 20,000 arrivals the exact mean is {mean:.5f}; the completed jobs average "
-    "{measured:+.5f} off it (standard error {error:.5f}), and -Var(D)/T predicts "
-    "{predicted:+.5f}. The table has the same at the paper's size, number by number.",
+    "and runs of 20,000 arrivals the exact mean is {mean:.5f}; the mean of the completed jobs "
+    "differs by {measured:+.5f} (standard error {error:.5f}), and -Var(D)/T predicts "
+    "{predicted:+.5f}. The numbers of the table have the same bias at the paper's size.",
 )
 
 INSENSITIVITY = Erratum(
     "insensitivity",
     "Insensitivity is exact in one case only",
-    "The table shows that performance is insensitive to the law of job sizes.",
+    "The table shows that performance is insensitive to the size law.",
     """
 from moldable import Exponential, Hyperexponential, Scenario, SpeedUp, stationary_law
 def blocking(n, size):
@@ -207,7 +207,7 @@ START = Erratum(
 from moldable import Pareto, Scenario, SpeedUp, erlang_b, simulate
 n, load = 100, 0.8
 scenario = Scenario.single(SpeedUp.linear(5), load, n, size=Pareto())
-exact = erlang_b(n // 5, n * load / 5)           # one width that divides n: every law of sizes
+exact = erlang_b(n // 5, n * load / 5)           # one width that divides n: every size law
 found, off = {}, {}
 for start in ("equilibrium", "empty"):
     options = {"jobs": 5000, "replications": 500, "warmup": 0.0, "seed": 1}
@@ -217,8 +217,8 @@ for start in ("equilibrium", "empty"):
 
 abs(off["equilibrium"]) < 4, off["empty"] < -4
 """,
-    "What is left of a running Pareto job has no mean, and a cluster that starts empty misses "
-    "its long jobs throughout the run. With 100 servers and width 5 only, blocking is Erlang's "
+    "The residual time of a running Pareto job has no mean, and a cluster that starts empty lacks "
+    "long jobs throughout the run. With 100 servers and width 5 only, blocking is Erlang's "
     "{exact:.6f} for every law; runs of 5,000 arrivals give {found[equilibrium]:.5f} from "
     "equilibrium ({off[equilibrium]:+.1f} standard errors) and {found[empty]:.5f} from an empty "
     "start ({off[empty]:+.1f}).",
@@ -235,9 +235,9 @@ answer = evaluate(Scenario(Workload((long_jobs,)), 100), FixedWidth(1))
 running = 100 * answer.mean_jobs[1]
 round(running, 6)                                # 10 x 2, not 10 / 2
 """,
-    "Ten jobs a unit of time of mean size 2 keep {running:.3f} servers busy: rho_j is rate times "
-    "mean size, so mu_j must be one over the mean size. The classes of this library have both by "
-    "name.",
+    "Ten jobs per unit of time of mean size 2 keep {running:.3f} servers busy: rho_j is rate x "
+    "mean size, so mu_j must be 1 / mean size. The classes of this library have both, as "
+    "`arrival_rate` and `mean_size`.",
 )
 
 MIXED_ERLANG = Erratum(

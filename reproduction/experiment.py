@@ -1,4 +1,4 @@
-"""What an experiment is: cells that are computed one by one, and what is made of their results.
+"""Experiments: cells that are computed one by one, and a function that publishes their results.
 
 A module of this package describes one experiment and ends in one constant::
 
@@ -9,9 +9,9 @@ A module of this package describes one experiment and ends in one constant::
         publish=publish,      # results -> tables, figures, the text of docs/paper/collapse.md
     )
 
-Only cells compute: tables, figures and texts are made of their results in a moment, and always of
-what was read back from files, so that a resumed run cannot differ from an unbroken one. How much
-work each scale means is written as constants at the top of each experiment::
+Only cells compute. Tables, figures and texts are made quickly from their results, always as read
+from files, so that a resumed run cannot differ from an uninterrupted one. The amount of work at
+each scale is given by constants at the top of each experiment::
 
     RUNS: Final = {Scale.TINY: 2, Scale.QUICK: 8, Scale.FULL: 100}
 """
@@ -33,32 +33,32 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Result = dict[str, Any]
-"""What a cell found: plain JSON, with text keys, None for what is unknown, and no times or speeds
+"""The result of a cell: plain JSON with text keys, None for unknown values, and no times or speeds
 of the computation, which differ from run to run."""
 
 Row = Mapping[str, str | int | float | None]
 """A row of a CSV table; every row of a table has the same keys, which become its header."""
 
 COLUMN: Final = (6.8, 4.2)
-"""The size of a usual figure in inches: the width of a page."""
+"""Default size of a figure in inches: the width of a page."""
 
 
 class Scale(StrEnum):
-    """How much work to put in."""
+    """The amount of work."""
 
-    TINY = "tiny"  # seconds: for the tests, numbers without meaning
-    QUICK = "quick"  # everything in two minutes on two cores
-    FULL = "full"  # the paper's own scale
+    TINY = "tiny"  # seconds; for the tests, the numbers have no meaning
+    QUICK = "quick"  # all experiments in a few minutes on two cores
+    FULL = "full"  # the scale of the paper
 
 
 @final
 @dataclass
 class Effort:
-    """What a cell may draw on while it computes.
+    """Seeds, threads and progress of the computation of a cell.
 
     Args:
-        seed: this cell's own seed; the same whichever cells are computed, in whatever order.
-        threads: how many a simulation may use; all cores if None.
+        seed: of this cell; it does not depend on which cells are computed, or in which order.
+        threads: number of threads of a simulation; all cores if None.
         progress: called with the fraction of the cell that is done.
     """
 
@@ -69,7 +69,7 @@ class Effort:
     _streams: int = field(default=0, init=False)
 
     def next_seed(self) -> int:
-        """Return a fresh seed; the first call, the second, ... each give always the same one."""
+        """Return a new seed; the k-th call always returns the same one."""
         self._streams += 1
         sequence = np.random.SeedSequence([self.seed, self._streams])
         return int(sequence.generate_state(1, np.uint64)[0])
@@ -77,22 +77,22 @@ class Effort:
     def simulate(
         self, scenario: Scenario, policy: Policy | None = None, **options: Any
     ) -> Performance:
-        """Simulate as `moldable.simulate` does, with a fresh seed and whole or not at all."""
+        """Call `moldable.simulate` with a new seed; an interrupted simulation is an error."""
         return self._whole(simulate(scenario, policy, **options, **self._means()))
 
     def evaluate(self, scenario: Scenario, policy: Policy) -> Performance:
-        """Answer as `moldable.evaluate` does; a simulation, should it need one, is as above."""
+        """Call `moldable.evaluate`; if it simulates, this is done as in `simulate`."""
         return self._whole(evaluate(scenario, policy, **self._means()))
 
     def _means(self) -> dict[str, Any]:
-        return {"seed": self.next_seed(), "threads": self.threads, "progress": self._tell}
+        return {"seed": self.next_seed(), "threads": self.threads, "progress": self._report}
 
     def runs(
         self, count: int, scenario: Scenario, policy: Policy | None, **options: Any
     ) -> list[Performance]:
-        """Simulate single runs and return each: their spread is known whatever the estimator.
+        """Simulate single runs and return each, so that their spread is known for every estimator.
 
-        `moldable.simulate` gives no interval where it could not be an honest 95 % one.
+        `moldable.simulate` gives no interval if its coverage could be wrong.
         """
         options |= {"replications": 1, "threads": 1}
 
@@ -103,17 +103,17 @@ class Effort:
         with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:
             for answer in pool.map(run, [self.next_seed() for _ in range(count)]):
                 answers.append(self._whole(answer))
-                self._tell(len(answers), count)
+                self._report(len(answers), count)
         return answers
 
     def _whole(self, answer: Performance) -> Performance:
-        # A simulation that is stopped hands over what it has; here that must not be kept.
+        # An interrupted simulation returns partial results, which must not be kept here.
         if answer.interrupted:
             raise KeyboardInterrupt
         self.arrivals += answer.to_dict()["arrivals"] or 0
         return answer
 
-    def _tell(self, done: float, planned: int) -> None:
+    def _report(self, done: float, planned: int) -> None:
         if self.progress is not None:
             self.progress(min(done / planned, 1.0))
 
@@ -121,12 +121,12 @@ class Effort:
 @final
 @dataclass(frozen=True)
 class Cell:
-    """One piece of work whose result is kept.
+    """One computation whose result is kept.
 
     Args:
-        key: `family/name` of letters, digits, `.`, `_`, `=` and `-`, which becomes a file's name.
+        key: `family/name` of letters, digits, `.`, `_`, `=` and `-`, used as a file name.
             Experiments that list the same key share the cell: it is computed once.
-        compute: returns the result; it may draw random numbers only through the effort.
+        compute: returns the result; random numbers come only from the effort's seeds.
     """
 
     key: str
@@ -153,13 +153,13 @@ class Results:
 @final
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that is still to be drawn.
+    """A figure and the function that draws it.
 
     Args:
         name: of its files; must differ from those of other experiments.
-        caption: what it shows, in words.
-        draw: fills an empty figure of `size` inches with constrained layout; colours and markers
-            that stay apart for every kind of colour vision are in `presentation.py`.
+        caption: of the figure.
+        draw: draws into an empty figure of `size` inches with constrained layout; `presentation.py`
+            has colours and markers that can be distinguished with every kind of colour vision.
         size: width and height in inches.
     """
 
@@ -170,21 +170,21 @@ class Drawing:
 
     @property
     def link(self) -> str:
-        """Markdown that shows the figure on a page of the report."""
+        """Markdown that includes the figure in a page of the report."""
         return f"![{self.caption}](figures/{self.name}.png)\n\n*{self.caption}*"
 
 
 @final
 @dataclass(frozen=True)
 class Publication:
-    """What is made of an experiment's results.
+    """The published results of an experiment.
 
     Args:
         tables: CSV tables by file name without ending.
         page: the page of the report without its heading, in Markdown with headings from `##`.
-        findings: what a reader in a hurry should know, one sentence each, with numbers.
+        findings: the main results, one sentence each, with numbers.
         drawings: the figures, which the page links to.
-        overview: a table that belongs into REPRODUCTION.md, if there is one.
+        overview: a table for REPRODUCTION.md, if there is one.
     """
 
     tables: Mapping[str, Sequence[Row]]
@@ -200,10 +200,10 @@ class Experiment:
     """One part of the reproduction.
 
     Args:
-        name: what the command line calls it.
+        name: on the command line.
         title: the heading of its page.
-        cells: the work at a scale; keys must differ.
-        publish: makes tables, figures and texts of the results.
+        cells: returns the cells at a scale; keys must differ.
+        publish: makes tables, figures and texts from the results.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Whether clusters follow the fluid equations as they grow, and where they cannot.
+"""Convergence of simulated paths to the fluid equations, and a start from which they do not.
 
-Paths of greedy(p*) on the sub-linear curve at load 0.8, simulated event by event, beside the
-solution of dx_i/dt = s_i (y_i - x_i). The equations know nothing of capacity, so they are the limit
-only from starts whose busy fraction stays at or below 1: two such starts are followed, and one that
-is not is shown beside them.
+Paths of greedy(p*) on the sub-linear curve at load 0.8 are simulated event by event and compared
+with the solution of dx_i/dt = s_i (y_i - x_i). The equations ignore capacity, so they are the limit
+only from starts from which the busy fraction stays at or below 1. There are two such starts, and
+one from which it does not.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ SIZES: Final = {
 }
 RUNS: Final = {Scale.TINY: 2, Scale.QUICK: 6, Scale.FULL: 40}
 HORIZON: Final = 3.0
-"""Mean sizes for which paths are followed."""
+"""Length of the paths, in mean sizes."""
 STEPS: Final = 150
 
 
 @final
 @dataclass(frozen=True)
 class Start:
-    """Where paths begin.
+    """The initial state of paths.
 
     Args:
         name: for keys.
-        words: for people.
+        words: for the text.
         per_server: jobs of each width per server.
     """
 
@@ -85,9 +85,9 @@ WITHIN: Final = (
     Start("empty", "empty at the start", {}),
     Start("width-5", "full of width-5 jobs at the start", {5: 1.0 / 5.0}),
 )
-"""From here the equations stay within capacity."""
+"""Starts from which the equations stay within capacity."""
 BEYOND: Final = Start("width-1", "full of width-1 jobs at the start", {1: 1.0})
-"""From here they leave it at once."""
+"""The start from which they exceed it at once."""
 STARTS: Final = (*WITHIN, BEYOND)
 
 
@@ -126,12 +126,12 @@ def _compute(start: Start, servers: int, runs: int, effort: Effort) -> Result:
 
 
 def _farthest(path: Floats, limit: Floats) -> float:
-    """Return the largest l1 distance over the times looked at."""
+    """Return the largest l1 distance over the sampled times."""
     return float(np.abs(path - limit).sum(axis=1).max())
 
 
 def publish(results: Results) -> Publication:
-    """Show the paths, and how far they stray."""
+    """Show the paths, and their distance from the equations."""
     within = {start.words: start.along(results) for start in WITHIN}
     beyond = BEYOND.along(results)
     slopes = {words: _slope(parts) for words, parts in within.items()}
@@ -144,19 +144,19 @@ def publish(results: Results) -> Publication:
     )
     distance = Drawing(
         "fluid-distance",
-        "greedy(p*), sub-linear curve, load 0.8. Left: the farthest that a path strays from "
-        "the fluid equations within 3 mean sizes, mean and 95 % interval. Right: from a "
-        "cluster full of width-1 jobs the equations (dashed) ask for more servers than there "
-        "are; no cluster follows them.",
+        "greedy(p*), sub-linear curve, load 0.8. Left: largest distance of a path from the fluid "
+        "equations within 3 mean sizes, mean and 95 % interval. Right: from a cluster full of "
+        "width-1 jobs the equations (dashed) need more servers than there are, so no cluster "
+        "follows them.",
         partial(_draw_distance, parts={**within, BEYOND.words: beyond}),
         size=(9.2, 4.0),
     )
     finding = (
-        f"Simulated paths close in on the fluid equations like n to the "
+        f"Simulated paths converge to the fluid equations like n to the power "
         f"{' and '.join(f'{slope:.2f}' for slope in slopes.values())} from starts "
-        f"that stay within capacity; from a cluster full of width-1 jobs the equations ask for "
-        f"{beyond[-1]['largest_busy_fraction']:.2f} times the servers there are and paths stay "
-        f"{beyond[-1]['farthest']:.2f} away at n = {beyond[-1]['servers']:,}."
+        f"that stay within capacity. From a cluster full of width-1 jobs the equations need "
+        f"{beyond[-1]['largest_busy_fraction']:.2f} times the number of servers, and the distance "
+        f"of the paths is still {beyond[-1]['farthest']:.2f} at n = {beyond[-1]['servers']:,}."
     )
     return Publication(
         tables={"fluid": [_row(s, part) for s in STARTS for part in s.along(results)]},
@@ -167,7 +167,7 @@ def publish(results: Results) -> Publication:
 
 
 def _row(start: Start, part: Result) -> Row:
-    """Return how far paths stray; the paths are in the JSON."""
+    """Return the distance of the paths; the paths are in the JSON."""
     return {
         "start": start.name,
         "servers": part["servers"],
@@ -198,16 +198,18 @@ def _page(results: Results, slopes: Mapping[str, float], paths: Drawing, distanc
                 f"paths for each start and n, followed event by event for {HORIZON:g} mean sizes."
             ),
             paths.link,
-            "## How far paths stray",
-            "The largest l1 distance of jobs per server from the equations:",
+            "## Distance of the paths",
+            "The largest l1 distance of the jobs per server from the equations:",
             markdown_table(header, body),
-            " ".join(f"When {s}, it falls like n to the {k:.2f}." for s, k in slopes.items()),
-            "## Where the equations are no limit",
+            " ".join(
+                f"If {s}, it decreases like n to the power {k:.2f}." for s, k in slopes.items()
+            ),
+            "## Where the equations are not the limit",
             (
                 f"From a cluster full of width-1 jobs the equations take the busy fraction to "
-                f"{beyond['largest_busy_fraction']:.3f}: they are the limit of a cluster without "
-                f"bounds. Paths are still {beyond['farthest']:.3f} away from them at "
-                f"n = {beyond['servers']:,}, because no path can follow them there."
+                f"{beyond['largest_busy_fraction']:.3f}, which no cluster can follow. The "
+                f"distance of the paths is still {beyond['farthest']:.3f} at "
+                f"n = {beyond['servers']:,}."
             ),
             distance.link,
         ]
@@ -215,7 +217,7 @@ def _page(results: Results, slopes: Mapping[str, float], paths: Drawing, distanc
 
 
 GROUPS: Final = {"width 5": [4], "width 4": [3], "width 3": [2], "widths 1 and 2": [0, 1]}
-"""Columns of a path that are drawn as one line."""
+"""Columns of a path that are drawn as one line each."""
 PANELS: Final = 3
 
 
@@ -263,14 +265,14 @@ def _draw_path(axes: Axes, part: Result) -> None:
 
 
 def _draw_distance(figure: Figure, parts: Mapping[str, list[Result]]) -> None:
-    """Draw how far paths stray, and the busy fraction where the equations leave capacity."""
+    """Draw the distances, and the busy fraction where the equations exceed capacity."""
     left, right = figure.subplots(1, 2)
     for k, (words, series) in enumerate(parts.items()):
         _distance(left, k, words, series)
     left.set_xscale("log")
     left.set_yscale("log")
     left.set_xlabel("servers n")
-    left.set_ylabel("farthest distance\n(jobs per server, all widths)")
+    left.set_ylabel("largest distance\n(jobs per server, all widths)")
     left.legend(loc="lower left", fontsize=7)
     beyond = parts[BEYOND.words][-1]
     times, path, fluid = (np.array(beyond[name]) for name in ("times", "path", "fluid"))

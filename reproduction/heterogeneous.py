@@ -1,8 +1,8 @@
-"""How several classes share a cluster: each on servers of its own, or all in one pool.
+"""Several classes on reserved servers, and in one pool.
 
-Section 6 of the paper has no experiment; here are two. Classes whose curves bend differently are
-given the reservation b* of problem (Q), rounded to whole servers, and run greedy(p_j*) there; the
-same classes with the same shares then use one pool together.
+Section 6 of the paper has no experiment; here are two. Classes with different curves get the
+reservation b* of problem (Q), rounded to whole servers, and use greedy(p_j*) there. The same
+classes with the same shares then share one pool.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 Found = Mapping[str, Mapping[str, list[Result]]]
-"""Results by example and way of sharing, by growing n."""
+"""Results by example and kind of sharing, by growing n."""
 
 WAYS: Final = ("reserved", "pool")
 RESERVED, POOL = WAYS
@@ -65,19 +65,19 @@ JOBS: Final = {Scale.TINY: 2_000, Scale.QUICK: 40_000, Scale.FULL: 300_000}
 """Arrivals of each replication."""
 REPLICATIONS: Final = {Scale.TINY: 8, Scale.QUICK: 32, Scale.FULL: 64}
 EXACT: Final = {Scale.TINY: 30, Scale.QUICK: 30, Scale.FULL: 100}
-"""Servers up to which reserved classes are solved exactly; the pool has too many dimensions."""
+"""Servers up to which reserved classes are solved exactly; a pool has too many dimensions."""
 
 
 @final
 @dataclass(frozen=True)
 class Family:
-    """Jobs of one kind, whatever the size of the cluster.
+    """A class of jobs, for any number of servers.
 
     Args:
         name: of the class.
-        words: what its curve is.
+        words: description of its curve.
         curve: its speed-ups.
-        load: what it brings, in busy servers of the cluster on width 1.
+        load: its load, as a share of the servers.
         mean_size: of its jobs.
     """
 
@@ -91,7 +91,7 @@ class Family:
 @final
 @dataclass(frozen=True)
 class Example:
-    """Classes that live on one cluster."""
+    """Classes on one cluster."""
 
     name: str
     families: tuple[Family, ...]
@@ -136,7 +136,7 @@ EXAMPLES: Final = (
 
 
 def cells(scale: Scale) -> list[Cell]:
-    """Return a cell for each example, size and way of sharing."""
+    """Return a cell for each example, number of servers and kind of sharing."""
     return [
         Cell(example.key(sharing, n), partial(_compute, example, sharing, n, scale))
         for example in EXAMPLES
@@ -186,14 +186,14 @@ def _performance(scenario: Scenario, scale: Scale, effort: Effort) -> Performanc
 
 
 def publish(results: Results) -> Publication:
-    """Show every class at every size, both ways."""
+    """Show every class at every number of servers, reserved and in a pool."""
     found = {e.name: {way: e.along(results, way) for way in WAYS} for e in EXAMPLES}
     figure = Drawing(
         "heterogeneous",
         "Blocking and mean execution time of every class as the cluster grows, on reserved "
         "servers (solid, filled) and in one pool (dashed, open), with 95 % intervals; dotted: "
-        "the optimum for reserved servers, problem (Q). In one pool all classes are blocked "
-        "alike, so their curves of blocking coincide.",
+        "the optimum for reserved servers, problem (Q). In one pool all classes have the "
+        "same blocking, so their curves coincide.",
         partial(_draw, found=found),
         size=(9.2, 7.2),
     )
@@ -235,8 +235,8 @@ def _row(example: str, part: Result, one: Result) -> Row:
 def _page(found: Found, findings: list[str], figure: Drawing) -> str:
     parts = [
         (
-            "Exponential sizes, Poisson arrivals of every class in proportion to n. Reserved "
-            "servers are whole, the exact integer optimum; the pool uses the shares of (Q)."
+            "Exponential sizes, Poisson arrivals of every class at rates proportional to n. The "
+            "reserved servers are the integer optimum; the pool uses the shares of (Q)."
         ),
         figure.link,
     ]
@@ -246,9 +246,9 @@ def _page(found: Found, findings: list[str], figure: Drawing) -> str:
         parts += [
             f"## {example.name.replace('-', ' ').capitalize()}",
             _reservation(ways[RESERVED][-1], curves),
-            _fates(ways),
+            _performances(ways),
         ]
-    return "\n\n".join([*parts, "## What to see", "\n".join(f"- {s}" for s in findings)])
+    return "\n\n".join([*parts, "## Results", "\n".join(f"- {s}" for s in findings)])
 
 
 def _reservation(part: Result, curves: Mapping[str, str]) -> str:
@@ -272,7 +272,7 @@ def _shares(one: Result) -> str:
     return ", ".join(f"{width} for {100 * share:.3g} %" for width, share in pairs)
 
 
-def _fates(ways: Mapping[str, list[Result]]) -> str:
+def _performances(ways: Mapping[str, list[Result]]) -> str:
     header = ["class", "n", "blocking, reserved", POOL, "mean time, reserved", POOL]
     count = len(ways[RESERVED])
     body = []
@@ -291,14 +291,14 @@ def _fates(ways: Mapping[str, list[Result]]) -> str:
 
 
 def _sentences(found: Found) -> list[str]:
-    """Return what stands out."""
+    """Return the main findings."""
     spread = [max(_blocking(w[POOL][-1])) - min(_blocking(w[POOL][-1])) for w in found.values()]
-    alike = (
-        f"In one pool every class is blocked alike (within {max(spread):.1g} here, which is the "
-        f"noise of simulation): any idle server will do, and all see the same law; reserved "
-        f"classes are not."
+    same = (
+        f"In one pool all classes have the same blocking (within {max(spread):.1g} here, the noise "
+        f"of the simulation), because one idle server is enough for any job and all classes see "
+        f"the same distribution of idle servers. On reserved servers their blocking differs."
     )
-    return [*(_sentence(e.replace("-", " "), ways) for e, ways in found.items()), alike]
+    return [*(_sentence(e.replace("-", " "), ways) for e, ways in found.items()), same]
 
 
 def _blocking(part: Result) -> list[float]:
@@ -318,7 +318,7 @@ def _sentence(example: str, ways: Mapping[str, list[Result]]) -> str:
         f"{example.capitalize()} at n = {n[-1]:,}: every class on reserved servers is within "
         f"{100 * worst:.2g} % of its D*; jobs are blocked with probability "
         f"{reserved[-1]['blocking']:.4f} there and {pool[-1]['blocking']:.4f} in one pool, and "
-        f"blocking falls like n to the {slopes[0]:.2f} and {slopes[1]:.2f}."
+        f"blocking decreases like n to the power {slopes[0]:.2f} and {slopes[1]:.2f}."
     )
 
 

@@ -1,9 +1,9 @@
-"""Whether greedy(p*) depends on the law of job sizes beyond its mean.
+"""Does greedy(p*) depend on the size law beyond its mean?
 
-The paper concludes from its table that it does not. Where every job gets one width that divides n
-that is a theorem: the system is M/G/c/c and blocking is Erlang's formula for every law. Here the
-other cases are looked at too, exactly for laws made of phases on small clusters, by simulation from
-equilibrium otherwise: servers left over that narrower jobs fill, and two widths.
+The paper concludes from its table that it does not. If every job gets one width that divides n,
+this is a theorem: the system is M/G/c/c and blocking is Erlang's formula for every law. The other
+cases are tested here, exactly for phase-type laws on small clusters and by simulation from
+equilibrium otherwise: remaining servers that narrower jobs use, and two widths.
 """
 
 from __future__ import annotations
@@ -53,22 +53,22 @@ LAWS: Final[dict[str, SizeLaw]] = {
     "lognormal": Lognormal(2.0),
     "pareto": Pareto(),
 }
-"""From the least varied to the most, with the reference first."""
+"""By increasing variability, with the reference first."""
 
 
 @final
 @dataclass(frozen=True)
 class System:
-    """A curve at a load, on clusters of growing size.
+    """A curve at a load, on several numbers of servers.
 
     Args:
         key: a name for files.
-        words: a name for people.
+        words: a name for the text.
         curve: a name among `CURVES`.
-        load: at every size.
-        remainder: servers more than the round number.
-        phases_up_to: servers up to which the chain of jobs' phases is solved.
-        chain_up_to: servers up to which exponential jobs are solved exactly.
+        load: for every number of servers.
+        remainder: servers in addition to the round number.
+        phases_up_to: servers up to which phase-type sizes are solved exactly.
+        chain_up_to: servers up to which exponential sizes are solved exactly.
     """
 
     key: str
@@ -84,7 +84,7 @@ class System:
         return f"insensitivity/{self.key}-n={servers}-{law}"
 
     def sizes(self, scale: Scale) -> list[int]:
-        """Return the sizes of the clusters."""
+        """Return the numbers of servers."""
         return [round_number + self.remainder for round_number in SIZES[scale]]
 
     def scenario(self, servers: int, law: str) -> Scenario:
@@ -92,7 +92,7 @@ class System:
         return Scenario.single(CURVES[self.curve], self.load, servers, size=LAWS[law])
 
     def exact(self, servers: int, law: str) -> bool:
-        """Tell whether the answer is exact: for other laws than the reference, by the chain."""
+        """Return whether the answer is exact; for laws other than the reference, by the chain."""
         if law == REFERENCE:
             return servers <= self.chain_up_to
         return LAWS[law].phases is not None and servers <= self.phases_up_to
@@ -109,11 +109,11 @@ SIZES: Final = {
     Scale.QUICK: (20, 100),
     Scale.FULL: (20, 100, 400),
 }
-# Heavy tails want many replications rather than long ones.
+# Heavy tails need many replications rather than long ones.
 REPLICATIONS: Final = {Scale.TINY: 8, Scale.QUICK: 64, Scale.FULL: 256}
 ARRIVALS: Final = {Scale.TINY: 5_000, Scale.QUICK: 100_000, Scale.FULL: 400_000}
 WARMUP: Final = 10.0
-"""Mean sizes left out: the start is equilibrium but for how jobs of several widths pack."""
+"""Warm-up in mean sizes: the start is not exactly in equilibrium with several widths."""
 
 
 def cells(scale: Scale) -> list[Cell]:
@@ -130,7 +130,7 @@ def _compute(scale: Scale, system: System, servers: int, law: str, effort: Effor
     scenario = system.scenario(servers, law)
     policy = greedy_p(scenario)
     if system.exact(servers, law):
-        # For other laws a formula would assume what is to be shown.
+        # For other laws a closed form would assume what is to be shown.
         method = "auto" if law == REFERENCE else "chain"
         answer = stationary_law(scenario, policy, method=method).performance()
     else:
@@ -151,20 +151,20 @@ def _compute(scale: Scale, system: System, servers: int, law: str, effort: Effor
 
 
 EQUAL: Final = 1e-8
-"""Relative differences below this are the rounding of two exact answers."""
+"""Relative differences below this are rounding errors of two exact answers."""
 
 
 @final
 @dataclass(frozen=True)
 class Difference:
-    """What a law changes, relative to exponential sizes.
+    """The effect of a size law, relative to exponential sizes.
 
     Attributes:
-        system: where.
-        servers: of the cluster.
-        law: of sizes.
+        system: the system.
+        servers: number of servers.
+        law: size law.
         method: "chain" or "simulate".
-        value: blocking and mean execution time themselves.
+        value: blocking and mean execution time.
         blocking: the relative change of the blocking probability.
         mean_time: the relative change of the mean execution time.
     """
@@ -179,7 +179,7 @@ class Difference:
 
     @property
     def none_seen(self) -> bool:
-        """Whether chance explains the change of blocking."""
+        """Whether the change of blocking is not significant."""
         return abs(self.blocking.value) <= ALLOWED * self.blocking.standard_error + EQUAL
 
 
@@ -203,19 +203,19 @@ def _difference(results: Results, system: System, servers: int, law: str) -> Dif
 
 
 def _relative(ours: Measured, base: Measured, *, same: bool) -> Measured:
-    """Return the relative difference; of a number with itself, its own relative error."""
+    """Return the relative difference; for a number and itself, its own relative error."""
     error = ours.standard_error if same else math.hypot(ours.standard_error, base.standard_error)
     return Measured((ours.value - base.value) / base.value, error / base.value)
 
 
 def publish(results: Results) -> Publication:
-    """Say where insensitivity is exact and where only near."""
+    """Show where insensitivity is exact and where it is approximate."""
     found = {system: differences(results, system) for system in SYSTEMS}
     every = [each for rows in found.values() for each in rows]
     places = {s: f"{s.words} ({s.curve} curve, load {s.load:g})" for s in SYSTEMS}
     figure = Drawing(
         "insensitivity",
-        "Blocking of greedy(p*) under six laws of job sizes, relative to exponential ones, in "
+        "Blocking of greedy(p*) with six size laws, relative to exponential sizes, in "
         f"four systems: {'; '.join(places.values())}. "
         "Bars are two standard errors; points without a bar are exact.",
         partial(_draw, found=found),
@@ -225,11 +225,11 @@ def publish(results: Results) -> Publication:
     parts = [_INTRODUCTION.format(most=100.0 * most), figure.link]
     for system, rows in found.items():
         table = markdown_table(_HEADER, [_line(each) for each in rows])
-        parts += [f"## {system.words.capitalize()}", _said(rows), table]
+        parts += [f"## {system.words.capitalize()}", _finding(rows), table]
     return Publication(
         tables={"insensitivity": [_row(each) for each in every]},
         page="\n\n".join(parts),
-        findings=[f"Insensitivity, {places[s]}: {_said(rows)}" for s, rows in found.items()],
+        findings=[f"Insensitivity, {places[s]}: {_finding(rows)}" for s, rows in found.items()],
         drawings=[figure],
     )
 
@@ -254,13 +254,13 @@ def _row(each: Difference) -> Row:
 
 
 _INTRODUCTION: Final = """\
-The paper's table suggests that greedy(p*) depends on the law of job sizes through its mean only.
-That is exact in one case: if every job gets the same width and it divides n, the system is
-M/G/c/c and blocking is Erlang's formula whatever the law. With servers left over, or with two
-widths, jobs are granted what is idle, the product form is lost, and small systems show it to all
-digits: blocking changes by up to {most:.1f} % of its value in the systems below. Changes are
-relative to exponential sizes; ± is one standard error, and numbers without it are exact."""
-_HEADER: Final = ("n", "sizes", "found by", "blocking", "change", "mean execution time", "change")
+The paper's table suggests that greedy(p*) depends on the size law only through its mean.
+This is exact in one case: if every job gets the same width and it divides n, the system is
+M/G/c/c and blocking is Erlang's formula for every law. With servers left over, or with two
+widths, jobs are granted what is idle, and there is no product form. Exact answers on small systems
+show the effect: blocking changes by up to {most:.1f} % of its value in the systems below. Changes
+are relative to exponential sizes; ± is one standard error, and numbers without it are exact."""
+_HEADER: Final = ("n", "sizes", "method", "blocking", "change", "mean execution time", "change")
 
 
 def _line(each: Difference) -> list[str]:
@@ -277,7 +277,7 @@ def _line(each: Difference) -> list[str]:
     ]
 
 
-def _said(rows: list[Difference]) -> str:
+def _finding(rows: list[Difference]) -> str:
     exact = [each for each in rows if each.blocking.standard_error == 0.0]
     seen = [each for each in rows if not each.none_seen]
     if not seen:
@@ -288,8 +288,8 @@ def _said(rows: list[Difference]) -> str:
         )
     most = max(seen, key=lambda each: abs(each.blocking.value))
     return (
-        f"{len(seen)} of {len(rows)} answers differ from exponential sizes by more than chance, "
-        f"the most by {most.blocking.percent} (n = {most.servers}, {most.law})."
+        f"{len(seen)} of {len(rows)} answers differ from exponential sizes significantly, "
+        f"the largest difference is {most.blocking.percent} (n = {most.servers}, {most.law})."
     )
 
 
@@ -297,7 +297,7 @@ _STEP: Final = 0.22
 
 
 def _draw(figure: Figure, found: dict[System, list[Difference]]) -> None:
-    """Draw a panel for each system: laws across, relative difference of blocking up."""
+    """Draw a panel for each system: relative difference of blocking by law."""
     axes = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
     for ax, (system, rows) in zip(axes, found.items(), strict=True):
         _draw_system(ax, rows)
@@ -327,6 +327,4 @@ def _draw_system(axes: Axes, differences: list[Difference]) -> None:
     axes.margins(y=0.2)
 
 
-EXPERIMENT: Final = Experiment(
-    "insensitivity", "Insensitivity to the law of job sizes", cells, publish
-)
+EXPERIMENT: Final = Experiment("insensitivity", "Insensitivity to the size law", cells, publish)

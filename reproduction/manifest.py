@@ -23,7 +23,7 @@ REPORTED: Final = ("moldable", "numpy", "numba")
 
 
 def fresh_manifest(parameters: Mapping[str, str | int]) -> dict[str, Any]:
-    """Return the manifest of a run that is begun here and now."""
+    """Return the manifest of a new run."""
     refuse_without_matplotlib()
     return {
         "parameters": dict(parameters),
@@ -37,7 +37,7 @@ def fresh_manifest(parameters: Mapping[str, str | int]) -> dict[str, Any]:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a folder, or refuse another program's."""
+    """Read the manifest of a folder, or refuse one of another program."""
     manifest = read_json(folder / MANIFEST)
     if not all(isinstance(manifest.get(k), dict) for k in ("parameters", "versions")):
         raise MoldableError(
@@ -48,7 +48,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def refuse_edited(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest that lacks what is read of it: someone has edited it."""
+    """Refuse a manifest with missing entries, which must have been edited."""
     versions, parameters = manifest["versions"], manifest["parameters"]
     machines = manifest.get("machines")
     right = {
@@ -60,18 +60,18 @@ def refuse_edited(folder: Path, manifest: Mapping[str, Any]) -> None:
     wrong = [name for name, good in right.items() if not good]
     if wrong:
         raise MoldableError(
-            f"{folder / MANIFEST} has no valid {', '.join(wrong)}; undo what was edited, or begin "
-            f"again with --overwrite"
+            f"{folder / MANIFEST} has no valid {', '.join(wrong)}; undo the edit, or start again "
+            f"with --overwrite"
         )
 
 
 def differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Name the parameters and versions in which two manifests differ."""
+    """List the parameters and versions in which two manifests differ."""
     return [
         f"{name} {begun[part].get(name)}, not {now[part].get(name)}"
         for part in ("parameters", "versions")
         for name in dict.fromkeys([*begun[part], *now[part]])
-        # A fingerprint may be removed by hand from a run whose results the code's change leaves.
+        # If a code change does not affect the results, the fingerprint may be removed by hand.
         if begun[part].get(name) != now[part].get(name)
         and not (name == "source" and name not in begun[part])
     ]
@@ -90,7 +90,7 @@ def machine() -> str:
 
 
 def _source() -> str:
-    """Return a fingerprint of the code: cells of one run must come from one code."""
+    """Return a fingerprint of the code: all cells of a run must come from the same code."""
     digest = hashlib.sha256()
     for package in ("moldable", "reproduction"):
         home = Path(str(files(package)))
@@ -116,16 +116,16 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """Refuse NaN and Infinity, which are no JSON and cannot be written again."""
+    """Refuse NaN and Infinity, which are not JSON."""
     raise ValueError(name)
 
 
 def to_json(content: Mapping[str, Any]) -> bytes:
-    """Write a JSON object as the files of results are written."""
+    """Format a JSON object for the files of results."""
     text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
     return f"{text}\n".encode()
 
 
 def reason(error: Exception) -> str:
-    """Say what went wrong with a file."""
+    """Return the reason of a file error."""
     return (getattr(error, "strerror", None) or str(error)).lower()

@@ -1,8 +1,8 @@
-"""Which way does one cluster go, event by event?
+"""Simulation of single paths, event by event.
 
-The library's simulators return averages; a picture of a path, or the time average of a distance,
-needs the path itself. Here it is, in plain Python: jobs of exponential sizes arrive, are granted
-min(wished width, idle) servers, and leave. Time is in mean sizes.
+The library's simulators return averages; a plot of a path, or the time average of a distance,
+needs the path itself. It is simulated here in plain Python: jobs with exponential sizes arrive, are
+granted min(drawn width, idle) servers, and leave. Time is in mean sizes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from moldable import Optimum
 from reproduction.convergence import Floats
 
 BLOCK: Final = 65_536
-"""Random numbers drawn at a time."""
+"""Random numbers drawn in one block."""
 
 
 def sampled_path(
@@ -32,7 +32,7 @@ def sampled_path(
     """Follow greedy(p*) and return the jobs of each width at the given times.
 
     Args:
-        solution: the allocation in force, with the number of servers it is for.
+        solution: the optimum, for a known number of servers.
         start: jobs of each width at time 0.
         times: increasing, from 0.
         generator: of the random numbers.

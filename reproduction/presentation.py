@@ -1,4 +1,4 @@
-"""How figures and tables look, and how figures become files that are the same every time."""
+"""Style of figures and tables, and reproducible figure files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-# Okabe and Ito's palette: told apart by every kind of colour vision.
+# The palette of Okabe and Ito can be distinguished with every kind of colour vision.
 BLACK, GREY = "#000000", "#777777"
 BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
 VERMILION, PURPLE, YELLOW = "#D55E00", "#CC79A7", "#F0E442"
@@ -30,13 +30,13 @@ _STYLE: Final[dict[Any, Any]] = {
     "axes.spines.right": False,
     "legend.frameon": False,
     "legend.fontsize": 8,
-    "svg.hashsalt": "moldable",  # names inside an SVG would be random otherwise
+    "svg.hashsalt": "moldable",  # otherwise identifiers in an SVG would be random
 }
 _METADATA: Final[dict[str, dict[str, Any]]] = {"png": {"Software": None}, "svg": {"Date": None}}
 
 
 def refuse_without_matplotlib() -> None:
-    """Say so before any work if figures could not be drawn after it."""
+    """Raise an error before any computation if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401, ICN001
     except ImportError:
@@ -71,7 +71,7 @@ def draw_intervals(
 
 
 def legend_entries(axes: Axes, styles: dict[str, dict[str, Any]]) -> list[Line2D]:
-    """Return a line for each label; without points they are not seen in the panel."""
+    """Return a line for each label; the lines have no points, so they are invisible."""
     return [axes.plot([], [], label=label, **style)[0] for label, style in styles.items()]
 
 

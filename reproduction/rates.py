@@ -1,4 +1,4 @@
-"""How fast greedy(p*) approaches the optimum, and how far the paper's bounds are."""
+"""Rates of convergence of greedy(p*) to the optimum, compared with the paper's bounds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def publish(results: Results) -> Publication:
-    """Make the points, the slopes and the figure."""
+    """Make the tables of points and slopes, and the figure."""
     every = series(results)
     figure = Drawing(
         "rates",
@@ -71,7 +71,7 @@ def _slopes_table(every: list[Series]) -> list[Row]:
 
 
 def _page(every: list[Series], figure: Drawing) -> str:
-    """Write the page."""
+    """Return the page."""
     header = ["setting", "widths", *(f"{words}: fitted / stated" for words in QUANTITIES.values())]
     body = [
         [
@@ -85,11 +85,11 @@ def _page(every: list[Series], figure: Drawing) -> str:
         [
             (
                 "greedy(p*), exponential sizes. A slope is the exponent of n of the power law "
-                "fitted to the larger half of the sizes; beside it is the exponent of Theorem 2. "
-                "The theorem asks for alpha > 0; its exponent at alpha = 0 is put beside the "
+                "fitted to the larger half of the n, next to the exponent of Theorem 2. "
+                "The theorem requires alpha > 0; its exponent at alpha = 0 is shown for the "
                 "mean-field regime. Distance is E||x - y*|| in jobs per server, and the gap in "
-                "time |E[D] - D*| in mean sizes, where D* belongs to the load of each n. The sizes "
-                "with one width are no multiples of 5: at multiples every job that is admitted "
+                "time |E[D] - D*| in mean sizes, where D* belongs to the load of each n. With "
+                "one width, the n are not multiples of 5: at multiples every accepted job "
                 "gets width 5, and the gap in time is exactly 0."
             ),
             figure.link,
@@ -136,7 +136,7 @@ def _bound_row(one: Series) -> list[str]:
 
 
 def _sentences(every: list[Series]) -> list[str]:
-    """Return what stands out."""
+    """Return the main findings."""
     two = [one for one in every if len(one.support) > 1]
     fitted = ", ".join(f"{one.fit(DISTANCE).slope:.2f}" for one in two)
     stated = ", ".join(f"{one.theorem[DISTANCE]:.2f}" for one in two)
@@ -145,9 +145,9 @@ def _sentences(every: list[Series]) -> list[str]:
     n = two[0].points[BLOCKING][-1].servers
     return [
         (
-            f"With two widths the distance falls like n to the {fitted}, faster than the stated "
-            f"{stated}, and blocking like n to the {blocking}: the theorem's orders are upper "
-            f"bounds, far from sharp here."
+            f"With two widths the distance decreases like n to the power {fitted}, faster than the "
+            f"stated {stated}, and blocking like n to the power {blocking}: the orders of the "
+            f"theorem are upper bounds and not sharp here."
         ),
         (
             f"The stated bounds on blocking with two widths, whose proof has a gap, are {bound} at "
@@ -182,13 +182,13 @@ def _panel(axes: Axes, one: Series, quantity: str) -> None:
     points = one.points[quantity]
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.minorticks_off()  # a dozen panels of them take seconds
+    axes.minorticks_off()  # they take seconds in a dozen panels
     for exact in (True, False):
         _points(axes, [point for point in points if point.exact is exact], exact=exact)
     fit, tail = one.fit(quantity), one.larger_half(quantity)
     n = np.array([point.servers for point in tail], dtype=np.float64)
     axes.plot(n, fit.at(n), color=BLUE, lw=1.2)
-    # The theorem gives an order, not a height: its line starts above the first fitted point.
+    # The theorem gives only the order, so its line starts above the first fitted point.
     order = one.theorem[quantity]
     axes.plot(n, 1.6 * fit.at(n)[0] * (n / n[0]) ** order, color=GREEN, ls="--", lw=1.2)
     bounded = [(point.servers, point.bound) for point in points if point.bound is not None]
@@ -233,7 +233,7 @@ def _legend(axes: Axes) -> list[Line2D]:
         {
             "exact": {"color": BLUE, "marker": "o", "ms": 4, "ls": ""},
             "simulated": {"color": BLUE, "marker": "o", "mfc": "white", "ms": 4, "ls": ""},
-            "fitted to the larger half of the sizes": {"color": BLUE},
+            "fitted to the larger half of the n": {"color": BLUE},
             "order stated by Theorem 2": {"color": GREEN, "ls": "--"},
             "stated bound, proof complete": {"color": BLACK, "ls": "-."},
             "stated bound, proof has a gap": {"color": VERMILION, "ls": ":"},

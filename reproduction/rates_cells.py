@@ -1,9 +1,9 @@
-"""How fast greedy(p*) approaches the optimum: the points, the stated bounds and exponents.
+"""Rates of convergence of greedy(p*): values, bounds and exponents.
 
 E||x - y*||, the blocking probability and |E[D] - D*| against n, with the slope of a fitted power
-law beside the exponent of Theorem 2. With one width the sizes are chosen not to be multiples of it,
-or the execution time would have no gap at all. With widths 3 and 4 the distance is exact up to a
-few dozen servers; beyond, it is the time average of a path followed event by event.
+law and the exponent of Theorem 2. With one width, n is not a multiple of it, because otherwise the
+execution time has no gap. With widths 3 and 4 the distance is exact for up to a hundred servers;
+above, it is the time average of a simulated path.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ PATH_SIZES: Final = {
     Scale.FULL: (200, 500, 1000, 2000, 4000, 10_000, 20_000),
 }
 STRETCHES: Final = {Scale.TINY: 4, Scale.QUICK: 10, Scale.FULL: 40}
-"""Parts into which a path is cut; they give the interval."""
+"""Parts of a path, from which the interval is computed."""
 STRETCH: Final = 10.0
-"""Their length in mean sizes: some twenty times what a path remembers."""
+"""Their length in mean sizes: about twenty correlation times of a path."""
 SPACING: Final = 0.1
-"""Mean sizes between two looks at a path."""
+"""Mean sizes between two samples of a path."""
 
 
 def cells(scale: Scale) -> list[Cell]:
-    """Return the sweep's cells, and those of the odd sizes and of the paths."""
+    """Return the cells of the sweep, of the n with a remainder and of the paths."""
     odd = [Cell(_key("odd", n), partial(_odd, n)) for n in ODD_SIZES[scale]]
     paths = [Cell(_key("path", n), partial(_path, n, scale)) for n in PATH_SIZES[scale]]
     shared = [cell for cell in sweep.cells(scale) if cell.key in _shared(scale)]
@@ -76,7 +76,7 @@ def _odd(servers: int, _: Effort) -> Result:
 
 
 def _path(servers: int, scale: Scale, effort: Effort) -> Result:
-    """Return the mean distance along a path from near y*, its first stretch left out."""
+    """Return the mean distance along a path that starts near y*, without its first part."""
     solution = _optimum(FROM_THREE, servers)
     times = np.arange(0.0, (STRETCHES[scale] + 1) * STRETCH, SPACING)
     start = {width: int(servers * solution.scaled_jobs[width - 1]) for width in solution.support}
@@ -93,7 +93,7 @@ def _optimum(setting: Setting, servers: int) -> Optimum:
 
 
 DISTANCE, BLOCKING, TIME_GAP = "distance", "blocking", "time_gap"
-QUANTITIES: Final = {  # without bars, which would end a column in Markdown
+QUANTITIES: Final = {  # without |, which would end a column in Markdown
     DISTANCE: "distance",
     BLOCKING: "blocking",
     TIME_GAP: "gap in time",
@@ -118,7 +118,7 @@ class Point:
 @final
 @dataclass(frozen=True)
 class Series:
-    """What was found for one setting.
+    """The results for one setting.
 
     Attributes:
         words: the setting.
@@ -126,7 +126,7 @@ class Series:
         points: of each quantity, by growing n.
         theorem: the exponent that Theorem 2 states for each quantity.
         proof: "complete", or "gap" where a step of the published proof fails.
-        gaps: which steps.
+        gaps: these steps.
     """
 
     words: str
@@ -137,7 +137,7 @@ class Series:
     gaps: tuple[str, ...]
 
     def larger_half(self, quantity: str) -> list[Point]:
-        """Return the points that a power law is fitted to: it is about large n."""
+        """Return the points that a power law is fitted to, those with large n."""
         points = self.points[quantity]
         return points[len(points) // 2 :]
 
@@ -148,7 +148,7 @@ class Series:
 
 
 def series(results: Results) -> list[Series]:
-    """Return the points, the bounds and the theorem's exponents of every setting."""
+    """Return the points, the bounds and the exponents of the theorem for every setting."""
     odd = [results[_key("odd", n)] for n in ODD_SIZES[results.scale]]
     paths = [results[_key("path", n)] for n in PATH_SIZES[results.scale]]
     return [
@@ -161,7 +161,7 @@ def series(results: Results) -> list[Series]:
 
 
 def _series(setting: Setting, found: list[Result], paths: list[Result]) -> Series:
-    """Sort results by quantity; distances come from exact laws, and from paths beyond those."""
+    """Sort results by quantity; distances are exact, or from paths if n is too large."""
     known = [part for part in found if part["distance"] is not None]
     beyond = [part for part in paths if part["servers"] > known[-1]["servers"]]
     points = {

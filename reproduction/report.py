@@ -1,6 +1,6 @@
-"""How a folder of results becomes REPRODUCTION.md and docs/paper/.
+"""Write REPRODUCTION.md and docs/paper/ from a folder of results.
 
-Every number comes from the results; nothing is copied by hand.
+Every number comes from the results.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ by hand."""
 _OVERVIEW: Final = """\
 # The paper, reproduced
 
-`python -m reproduction` computes every figure and table of the paper, at its own scale, with a
-verdict on each number. These pages come from one run of it (scale {scale}, seed {seed})."""
+`python -m reproduction` computes every figure and table of the paper at its original scale, with a
+verdict on each number. These pages come from one run (scale {scale}, seed {seed})."""
 
 WHERE: Final = Path("docs/paper")
 FENCE: Final = "```"
 
 
 def write_report(folder: RunFolder, target: Path) -> None:
-    """Write REPRODUCTION.md and docs/paper/ into the target folder."""
+    """Write REPRODUCTION.md and docs/paper/ to the target folder."""
     scale = Scale(str(folder.manifest["parameters"]["scale"]))
     _refuse_unfinished(folder, scale)
     made = {e.name: e.publish(results_of(e, scale, folder)) for e in EXPERIMENTS.values()}
@@ -75,7 +75,7 @@ def _write_pages(folder: RunFolder, made: dict[str, Publication], target: Path) 
 
 
 def _effort(folder: RunFolder) -> str:
-    """Say what the run took, what of it the table did, and its cells by the paper's method."""
+    """Return the times of the run, of the table, and of its cells by the paper's method."""
     timings = folder.timings
     used = [t for key, t in timings.items() if key.startswith(("response/", "method/", "right/"))]
     method = [timing for key, timing in timings.items() if key.startswith("method/")]
@@ -98,7 +98,7 @@ def _listed(beginning: str, made: dict[str, Publication], base: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a page; the star of D* and greedy(p*) must not be taken for emphasis."""
+    """Write a page; the star of D* and greedy(p*) is escaped because it would mean emphasis."""
     parts = text.split(FENCE)
     parts[::2] = [re.sub(r"\b([A-Za-z])\*(?!\*)", r"\1\\*", prose) for prose in parts[::2]]
     path.write_text(FENCE.join(parts), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How the paper is reproduced: cell by cell, keeping each, then tables and figures of all."""
+"""Run experiments: compute and keep each cell, then write tables and figures."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ EXPERIMENTS: Final = {
         errata.EXPERIMENT,
     )
 }
-"""In the order of the report."""
+"""The experiments, in the order of the report."""
 ALL: Final = "all"
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:
-    """Return the experiments of these names; all of them if none is named."""
+    """Return the experiments with these names, or all if there are none."""
     for name in names:
         if name not in (*EXPERIMENTS, ALL):
             raise MoldableError(
-                f"experiment {name!r} is unknown; {nearest(name, [*EXPERIMENTS, ALL])}"
+                f"experiment {name!r} is unknown; {suggest(name, [*EXPERIMENTS, ALL])}"
             )
     if not names or ALL in names:
         return list(EXPERIMENTS.values())
     return [EXPERIMENTS[name] for name in dict.fromkeys(names)]
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which known words there are, the likely one first."""
+def suggest(word: str, known: Iterable[str]) -> str:
+    """List the known words, with the closest one as a suggestion."""
     names = list(known)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     return f"{f'did you mean {close[0]!r}? ' if close else ''}known: {', '.join(names)}"
@@ -60,14 +60,14 @@ def reproduce(
     threads: int | None = None,
     progress: Callable[[float, int], None] | None = None,
 ) -> dict[str, Publication]:
-    """Compute what is missing in a folder, and publish every experiment there.
+    """Compute the missing cells of a folder, and publish every experiment there.
 
     Args:
-        experiments: in the order in which they are wanted.
-        scale: how much work to put in.
+        experiments: in the order of computation.
+        scale: amount of work.
         folder: where results are kept.
-        seed: from which every cell derives its own; the same seed gives the same files.
-        threads: of each simulation; all cores by default.
+        seed: from which the seeds of the cells are derived; it determines the files.
+        threads: number of threads of each simulation; all cores by default.
         progress: called with (finished, planned) cells.
     """
     work = {e.name: e.cells(scale) for e in experiments}
@@ -96,11 +96,11 @@ def reproduce(
 
 
 def results_of(experiment: Experiment, scale: Scale, folder: RunFolder) -> Results:
-    """Read an experiment's results from a folder that has all of its cells."""
+    """Read the results of an experiment from a folder with all of its cells."""
     return Results(scale, {cell.key: folder.load(cell.key) for cell in experiment.cells(scale)})
 
 
 def cell_seed(seed: int, key: str) -> int:
-    """Return the seed of a cell, which depends on nothing but the run's seed and the key."""
+    """Return the seed of a cell, which depends only on the seed of the run and the key."""
     sequence = np.random.SeedSequence([seed, *key.encode()])
     return int(sequence.generate_state(1, np.uint64)[0])

@@ -1,16 +1,16 @@
-"""Where results are kept, and how a stopped run goes on.
+"""The folder of a run, and how runs are resumed.
 
 ::
 
-    DIR/manifest.json         versions, machine, parameters: what must agree to resume
-    DIR/cells/FAMILY/NAME.json  the result of a cell, written as it finishes
-    DIR/results/EXPERIMENT.json, TABLE.csv   what the experiments come to
+    DIR/manifest.json         versions, machine, parameters; they must agree to resume
+    DIR/cells/FAMILY/NAME.json  the result of a cell, written when it is finished
+    DIR/results/EXPERIMENT.json, TABLE.csv   results of the experiments
     DIR/figures/NAME.png, NAME.svg
     DIR/timings.json          seconds and arrivals of each cell: the only file that differs from
                               run to run
 
-Every file is written atomically, so a file that is there is complete. A run holds a lock on its
-folder, so that no other run can write there at the same time.
+Every file is written atomically, so every existing file is complete. A run holds a lock on its
+folder, so that no other run can write to it at the same time.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from reproduction.presentation import render
 TIMINGS: Final = "timings.json"
 OWN: Final = (MANIFEST, TIMINGS, "cells", "results", "figures")
 LOCK: Final = ".lock"
-"""Stays in the folder: a lock whose file is removed can be held twice."""
+"""Never removed: a lock could be held twice if its file were removed."""
 UNFINISHED: Final = ".unfinished"
-"""Ending of files that are being written; a killed process leaves one behind."""
+"""Suffix of files that are being written; a killed process may leave one."""
 
 
 @contextmanager
@@ -57,13 +57,13 @@ def begin(
     resume: bool = False,
     overwrite: bool = False,
 ) -> Iterator[RunFolder]:
-    """Begin a run in a folder, or go on with one, and keep other writers out meanwhile.
+    """Start or resume a run in a folder, and lock the folder meanwhile.
 
     Args:
-        path: the folder; one that holds anything but a run is refused.
+        path: the folder; one with other files than those of a run is refused.
         parameters: scale and seed.
-        resume: whether to go on with a stopped run if there is one.
-        overwrite: whether to give up the run that is there.
+        resume: whether to resume an interrupted run if there is one.
+        overwrite: whether to delete the existing run.
     """
     manifest = fresh_manifest(parameters)
     _refuse_foreign(path)
@@ -73,7 +73,7 @@ def begin(
         else:
             folder = RunFolder(path, manifest)
             if _begun(path):
-                _give_up(path, overwrite=overwrite)
+                _delete_run(path, overwrite=overwrite)
             folder.write(MANIFEST, to_json(manifest))
         yield folder
 
@@ -83,8 +83,8 @@ def _resumed(path: Path, now: dict[str, Any]) -> RunFolder:
     differing = differences(folder.manifest, now)
     if differing:
         raise MoldableError(
-            f"{path} was begun with {'; '.join(differing)}: mixed results would mean nothing; "
-            f"resume with what it was begun with, or choose another --out"
+            f"{path} was started with {'; '.join(differing)}: results cannot be mixed; "
+            f"resume with the original parameters and versions, or choose another --out"
         )
     for left in path.rglob(f"*{UNFINISHED}"):
         left.unlink(missing_ok=True)
@@ -96,11 +96,11 @@ def _resumed(path: Path, now: dict[str, Any]) -> RunFolder:
 
 @final
 class RunFolder:
-    """The results of one reproduction; `begin` opens it to write, `read` to read.
+    """The results of one reproduction; `begin` opens it for writing, `read` for reading.
 
     Attributes:
-        path: where it is.
-        manifest: what is written in `manifest.json`.
+        path: of the folder.
+        manifest: content of `manifest.json`.
         timings: seconds, simulated arrivals and a digest of the result, by cell.
     """
 
@@ -110,10 +110,10 @@ class RunFolder:
 
     @classmethod
     def read(cls, path: Path) -> RunFolder:
-        """Open the folder of a run as it is."""
+        """Open the folder of a run for reading."""
         if not _begun(path):
             raise MoldableError(
-                f"{path} holds no results; make some with: python -m reproduction --out {path}"
+                f"{path} has no results; compute them with: python -m reproduction --out {path}"
             )
         folder = cls(path, read_manifest(path))
         refuse_edited(path, folder.manifest)
@@ -122,11 +122,11 @@ class RunFolder:
         return folder
 
     def has(self, key: str) -> bool:
-        """Tell whether a cell is finished."""
+        """Return whether a cell is finished."""
         return self._cell(key).exists()
 
     def keep(self, key: str, result: Result, *, seconds: float, arrivals: int) -> None:
-        """Keep what a cell found, and how long that took."""
+        """Write the result of a cell, and its time."""
         content = to_json(result)
         self.write(f"cells/{key}.json", content)
         timing = {"seconds": round(seconds, 3), "arrivals": arrivals, "digest": _digest(content)}
@@ -134,7 +134,7 @@ class RunFolder:
         self.write(TIMINGS, to_json(self.timings))
 
     def load(self, key: str) -> Result:
-        """Read what a cell found; a file that was edited since is refused."""
+        """Read the result of a cell; an edited file is refused."""
         path = self._cell(key)
         result = read_json(path)
         kept = self.timings.get(key, {}).get("digest")
@@ -143,7 +143,7 @@ class RunFolder:
         return result
 
     def publish(self, experiment: Experiment, results: Results, made: Publication) -> None:
-        """Write an experiment's tables and figures, and all of its results in one file."""
+        """Write the tables and figures of an experiment, and all of its results in one file."""
         for name, rows in made.tables.items():
             self.write(f"results/{name}.csv", _csv(rows))
         for drawing in made.drawings:
@@ -160,7 +160,7 @@ class RunFolder:
         self.write(f"results/{experiment.name}.json", to_json(summary))
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file whole or not at all."""
+        """Write a file atomically."""
         target = self.path / name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ class RunFolder:
         except OSError as error:
             advice = (
                 "finished cells are kept: make room or choose a folder that can be written, then "
-                "go on with --resume"
+                "continue with --resume"
                 if self.timings
                 else "make room there, or choose another --out"
             )
@@ -179,15 +179,15 @@ class RunFolder:
 
 
 def _begun(path: Path) -> bool:
-    """Tell whether a run was begun in a folder."""
+    """Return whether a run was started in a folder."""
     try:
         return (path / MANIFEST).exists()
     except OSError:
-        return False  # what is wrong is said where the folder is made
+        return False  # the error is reported when the folder is created
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse a folder in which there is something that no run has left there."""
+    """Refuse a folder with files that no run has written."""
     if _begun(path):
         read_manifest(path)
         return
@@ -200,7 +200,7 @@ def _refuse_foreign(path: Path) -> None:
     foreign = [name for name in names if name != LOCK and not name.endswith(UNFINISHED)]
     if foreign:
         raise MoldableError(
-            f"{path} holds other files, such as {foreign[0]}; results need a folder of their own: "
+            f"{path} holds other files, such as {foreign[0]}; results need a separate folder: "
             f"choose another --out"
         )
 
@@ -211,7 +211,7 @@ def _unusable(path: Path, error: Exception) -> MoldableError:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Make this process the only writer of a folder; the lock ends with it, however it ends."""
+    """Make this process the only writer of a folder; the lock ends with the process."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         file = (path / LOCK).open("w")
@@ -230,16 +230,16 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _give_up(path: Path, *, overwrite: bool) -> None:
-    """Remove what a run has written, if that was asked for or no cell of it is finished.
+def _delete_run(path: Path, *, overwrite: bool) -> None:
+    """Delete the files of a run, if requested or if no cell of it is finished.
 
-    The manifest goes first: a folder half cleared is no run's.
+    The manifest is deleted first, so that a partly deleted folder does not count as a run.
     """
     if not overwrite and next((path / "cells").rglob("*.json"), None) is not None:
         begun = ", ".join(f"{k} {v}" for k, v in read_manifest(path)["parameters"].items())
         raise MoldableError(
-            f"{path} holds the results of a run ({begun}); add --resume to go on with it, "
-            f"--overwrite to give it up, or choose another --out"
+            f"{path} holds the results of a run ({begun}); add --resume to continue it, "
+            f"--overwrite to delete it, or choose another --out"
         )
     for entry in (path / name for name in OWN):
         try:
@@ -254,9 +254,9 @@ def _give_up(path: Path, *, overwrite: bool) -> None:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    """Write a file that holds its old or its new content at any time, even after a power failure.
+    """Write a file so that it has its old or its new content, even after a power failure.
 
-    It is written under another name, synced, renamed, and the renaming synced.
+    It is written under another name, synced and renamed, and the folder is synced.
     """
     unfinished = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
     try:

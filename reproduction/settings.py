@@ -1,4 +1,4 @@
-"""Which systems does section 7 of the paper look at, and what does its table print?"""
+"""The systems of section 7 of the paper, and the numbers of its table."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ class Setting:
 
     @property
     def words(self) -> str:
-        """A name for people."""
+        """A name for the text."""
         return f"{self.curve}, {self.regime}"
 
     def load(self, servers: int) -> float:
-        """Return the load of a cluster with this many servers."""
+        """Return the load for this number of servers."""
         return REGIMES[self.regime].load(servers)
 
     def scenario(self, servers: int, law: SizeLaw | None = None) -> Scenario:
-        """Return a cluster with this many servers; sizes are exponential by default."""
+        """Return the scenario for this number of servers, by default with exponential sizes."""
         size = Exponential() if law is None else law
         return Scenario.single(CURVES[self.curve], self.load(servers), servers, size=size)
 
@@ -78,7 +78,7 @@ class Setting:
 
 SETTINGS: Final = tuple(Setting(curve, regime) for curve in CURVES for regime in REGIMES)
 
-# Table 1 as printed, in the order of LAWS; the text of a number says how it was rounded.
+# Table 1 as printed, in the order of LAWS; strings, because the digits show the rounding.
 _MEAN_TIME: Final = """
 0.2000 0.2000 0.2000 0.1973
 0.2000 0.2000 0.2000 0.1970
@@ -96,12 +96,12 @@ _BLOCKING: Final = """
 0.0125 0.0125 0.0125 0.0041
 """
 HALF_A_DIGIT: Final = 0.5e-4
-"""What rounding may have taken or added: every number has four decimals, the zeros too."""
+"""Largest rounding error: every number has four decimals, the zeros too."""
 
 METRICS: Final = {"mean_execution_time": _MEAN_TIME, "blocking": _BLOCKING}
 
 
 def printed(setting: Setting, law: str, metric: str) -> str:
-    """Return what the paper prints in a cell of its table."""
+    """Return the printed number of a cell of the table."""
     row = METRICS[metric].strip().splitlines()[SETTINGS.index(setting)]
     return row.split()[list(LAWS).index(law)]

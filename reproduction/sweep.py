@@ -1,9 +1,9 @@
-"""How greedy(p*) and greedy do as the cluster grows: blocking and mean execution time against n.
+"""Blocking and mean execution time of greedy(p*) and greedy against n.
 
-The paper's first two figures show one sweep, which is also behind most of the rates of convergence:
-a cell for each curve, regime and number of servers, with both schemes in it. Every cell is exact
-except where greedy(p*) mixes two widths of which the narrower is above 1: its chain has as many
-dimensions as widths, and is solved up to a few dozen servers.
+The paper's first two figures show one sweep, from which most of the rates of convergence come, too:
+a cell for each curve, regime and number of servers, with both policies. Every cell is exact, except
+if greedy(p*) uses two widths above 1: its chain then has as many dimensions as widths, and is
+solved for up to about a hundred servers.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ GREEDY_P, GREEDY = "greedy(p*)", "greedy"
 POLICIES: Final = (GREEDY_P, GREEDY)
 LINEAR, SUB_LINEAR = CURVES
 
-# Most sizes are multiples of the widest width, 5; 33, 72, 333 and 7003 are not, so that a narrower
-# job now and then fills what is left over.
+# Most n are multiples of the largest width, 5; 33, 72, 333 and 7003 are not, so that narrower jobs
+# sometimes use the remaining servers.
 _SIZES: Final = (20, 33, 50, 72, 100, 200, 333, 500, 1000, 2000, 4000, 7003, 10_000, 20_000)
 SIZES: Final = {Scale.TINY: (20, 33, 200), Scale.QUICK: _SIZES, Scale.FULL: _SIZES}
 PRECISION: Final = {Scale.TINY: 0.05, Scale.QUICK: 0.02, Scale.FULL: 0.003}
@@ -67,14 +67,14 @@ def key(setting: Setting, servers: int) -> str:
 
 
 def along(results: Results, setting: Setting, policy: str) -> list[Result]:
-    """Return what was found for a setting and a policy, by growing n."""
+    """Return the results for a setting and a policy, by growing n."""
     return [results[key(setting, n)][policy] for n in SIZES[results.scale]]
 
 
 def limit(setting: Setting, policy: str, servers: int) -> tuple[float, float]:
-    """Return what theory says of (blocking, mean execution time) at the load of this many servers.
+    """Return the limits of (blocking, mean execution time) at the load for this n.
 
-    Greedy fills the cluster with jobs of the widest width once the load passes s_d/d.
+    Greedy fills the cluster with jobs of the largest width if the load exceeds s_d/d.
     """
     load, curve = setting.load(servers), CURVES[setting.curve]
     if policy == GREEDY_P:
@@ -96,7 +96,7 @@ def _compute(setting: Setting, servers: int, scale: Scale, effort: Effort) -> Re
 def _exact_or_simulated(
     scenario: Scenario, policy: Policy, scale: Scale, effort: Effort
 ) -> tuple[Performance, float | None]:
-    """Return a performance, and E||x - y*|| where the law is known."""
+    """Return a performance, and E||x - y*|| if the stationary distribution is known."""
     curve, servers = scenario.workload.classes[0].speedup, scenario.servers
     solution = optimum(curve, scenario.load, servers=servers)
     mixes = policy.name != GREEDY and len(solution.support) > 1 and solution.i1 > 1
@@ -130,7 +130,7 @@ def summary(
 @final
 @dataclass(frozen=True)
 class Quantity:
-    """What is shown against n.
+    """A quantity that is shown against n.
 
     Args:
         name: of the estimate in a result.
@@ -183,7 +183,7 @@ class Quantity:
         left.set_title("linear speed-up: greedy is greedy(p*)")
         right.set_title("sub-linear speed-up 1, 1.8, 2.5, 3, 3.4")
         if self.name != "blocking":
-            left.set_ylim(0.198, 0.214)  # or rounding would fill the panel
+            left.set_ylim(0.198, 0.214)  # otherwise rounding errors would fill the panel
         figure.legend(handles=_legend(left), loc="outside lower center", ncols=3)
 
     def _series(self, axes: Axes, place: int, policy: str, parts: list[Result]) -> None:
@@ -259,12 +259,12 @@ def _rows(results: Results, quantity: str) -> list[Row]:
 
 
 def _how(results: Results) -> str:
-    """Say how the numbers were found."""
+    """Describe how the numbers were computed."""
     parts = [part for s in SETTINGS for policy in POLICIES for part in along(results, s, policy)]
     simulated = [part for part in parts if part["method"] == "simulate"]
     sizes = SIZES[results.scale]
     text = (
-        f"{len(sizes)} sizes from {sizes[0]:,} to {sizes[-1]:,} servers, exponential sizes. "
+        f"{len(sizes)} values of n from {sizes[0]:,} to {sizes[-1]:,}, exponential sizes. "
         f"{len(parts) - len(simulated)} of {len(parts)} points are exact."
     )
     if not simulated:
@@ -273,7 +273,7 @@ def _how(results: Results) -> str:
     return (
         f"{text} The other {len(simulated)}, greedy(p*) with widths 3 and 4 from "
         f"n = {simulated[0]['servers']} on, come from {arrivals / 1e6:,.0f} million simulated "
-        f"arrivals in all; their 95 % intervals are shown."
+        f"arrivals in total; their 95 % intervals are shown."
     )
 
 
@@ -293,14 +293,14 @@ def _table(results: Results, quantity: str) -> str:
 
 
 def _remainder(results: Results) -> str:
-    """Say what happens where the widest width does not divide n."""
+    """Describe the effect if the largest width does not divide n."""
     widest = int(CURVES[LINEAR].widths[-1])
     odd = [n for n in SIZES[results.scale] if n % widest]
     part = results[key(Setting(LINEAR, "Halfin-Whitt"), odd[0])][GREEDY_P]
     return (
         f"Where {widest} does not divide n ({', '.join(f'{n:,}' for n in odd)}) the servers left "
         f"over are granted to one narrower job at a time. On the linear curve, Halfin-Whitt, "
-        f"n = {odd[0]}, that raises the mean execution time to "
+        f"n = {odd[0]}, this increases the mean execution time to "
         f"{estimate(part, 'mean_execution_time')} from "
         f"{part['mean_execution_time_limit']:g}, which holds exactly at every multiple."
     )
@@ -314,8 +314,8 @@ _BLOCKING: Final = Quantity(
     f"Blocking probability against the number of servers. {_BARS} 0 for greedy(p*) and "
     "1 - (s_d/d)/load for greedy on the sub-linear curve.",
     "Blocking of greedy(p*) vanishes as the paper shows, but slowly: on the sub-linear curve "
-    "it is still {ours} at n = {n:,} (regimes in the paper's order); greedy stays at {greedy}, the "
-    "limits being {greedy_limit}.",
+    "it is still {ours} at n = {n:,} (regimes in the paper's order); that of greedy is {greedy}, "
+    "with the limits {greedy_limit}.",
 )
 _TIME: Final = Quantity(
     "mean_execution_time",
@@ -324,7 +324,7 @@ _TIME: Final = Quantity(
     f"Mean execution time of accepted jobs against the number of servers. {_BARS} D* at the load "
     "of n for greedy(p*) and 1/s_d for greedy.",
     "Mean execution time of greedy(p*) on the sub-linear curve reaches {ours} at n = {n:,}, D* "
-    "there being {ours_limit}; greedy is faster, {greedy}, and pays with blocking.",
+    "is {ours_limit} there; greedy is faster, {greedy}, but blocks more jobs.",
 )
 BLOCKING: Final = Experiment(
     "blocking",

@@ -1,4 +1,4 @@
-"""Table 1 of the paper: whether every number agrees, and if not, why."""
+"""Table 1 of the paper: which numbers agree, and why the others do not."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def publish(results: Results) -> Publication:
-    """Compare every number, and say what that comes to."""
+    """Compare every number, and summarise."""
     size, every = SIZES[results.scale], compared(results)
     figure = Drawing(
         "table",
-        "The numbers of Table 1 as differences from the values done right: as printed, as we "
-        "get them by the paper's method, and as that method's bias predicts them.",
+        "The numbers of Table 1 as differences from the unbiased values: as printed, as computed "
+        "here by the paper's method, and as predicted from the bias of this method.",
         partial(_draw, compared=every),
         size=(7.2, 6.6),
     )
@@ -74,40 +74,40 @@ def _row(each: Compared, size: Size) -> Row:
 
 _HEADER: Final = (
     *("setting", "sizes", "printed", "by the paper's method"),
-    *("predicted", "done right", "verdict"),
+    *("predicted", "unbiased", "verdict"),
 )
 
 _METHOD: Final = """\
-**Printed** is what stands in the paper. **By the paper's method** is ours the way the paper did it:
+**Printed** is the number in the paper. **By the paper's method** is our number by the same method:
 {servers:,} servers, {runs} runs of {arrivals:,} arrivals from an empty cluster, averaging the
 execution times of jobs that finished before the last arrival; ± is one standard error.
-**Predicted** is what that method should give: the value done right plus the bias worked out below.
-**Done right** is exact where no error is shown, and otherwise simulated from equilibrium
-({replications} replications of {counted:,} arrivals, execution times booked when jobs are granted).
+**Predicted** is the expected result of that method: the unbiased value plus the bias derived below.
+**Unbiased** is exact if no error is shown, and otherwise simulated from equilibrium
+({replications} replications of {counted:,} arrivals, execution times counted at the arrival).
 
 A printed number *agrees* if it is within its rounding (half a unit of the fourth decimal) and
-{allowed:g} combined standard errors of ours done right. The paper does not state its errors; those
-of {paper_runs} runs are estimated from the spread of ours. As that is known from {runs} runs only,
-{stretched:.2f} times as much is allowed, which chance exceeds as rarely as {allowed:g} standard
-errors that are known (Student's law)."""
+{allowed:g} combined standard errors of our unbiased value. The paper does not state its errors;
+those of {paper_runs} runs are estimated from the spread of ours. Because this spread is estimated
+from {runs} runs, {stretched:.2f} times as much is allowed (Student's t distribution), which has the
+same probability as {allowed:g} known standard errors."""
 
 _WHY: Final = """\
-## Why the paper's method is off
+## Why the paper's method is biased
 
-A run ends at its last arrival, at time T = {horizon:.0f} mean sizes or so. A job that arrives at
+A run ends at its last arrival, at about T = {horizon:.0f} mean sizes. A job that arrives at
 u is counted only if it lasts at most T - u, so the average converges to E[D (1 - D/T)+] / E[(1 -
-D/T)+], which is about E[D] - Var(D)/T: nothing for constant sizes, 1/T for exponential sizes on
-one server. Pareto sizes with shape 3/2 have no variance, and lose of the order of T^(-1/2).
+D/T)+], which is about E[D] - Var(D)/T: no bias for constant sizes, -1/T for exponential sizes on
+one server. Pareto sizes with shape 3/2 have no variance, and their bias is of order T^(-1/2).
 
-Blocking is too low because the cluster fills up: at time t it has its load times
-G(t) = E[min(D, t)]/E[D] only. For Pareto sizes 1 - G(t) falls as t^(-1/2), so even at the end of a
-run more than one per cent of the load is still missing. The prediction takes the system to be in
-equilibrium under the load it has so far, with the response to a missing load computed for
-exponential sizes. Neither effect says anything about the scheme: from an equilibrium start, Pareto
-sizes give what the others give, within the errors shown."""
+Blocking is too low because the cluster fills slowly: at time t it has only the load times
+G(t) = E[min(D, t)]/E[D]. For Pareto sizes 1 - G(t) decreases like t^(-1/2), so even at the end of a
+run more than one per cent of the load is missing. The prediction assumes that the system is in
+equilibrium under its current load, with the response to a missing load computed for
+exponential sizes. Neither effect is a property of the policy: from an equilibrium start, Pareto
+sizes give the same results as the others, within the errors shown."""
 
 _OVERVIEW: Final = """\
-Printed / ours by the same method / ours done right; numbers that agree by the paper's method only
+Printed / ours by the same method / ours without bias; numbers that agree by the paper's method only
 are in italics, those that disagree in bold."""
 
 
@@ -125,7 +125,7 @@ def _line(each: Compared) -> list[str]:
 
 
 def _overview(compared: list[Compared]) -> str:
-    """Return the table in the paper's own shape, with ours below each printed number."""
+    """Return the table in the layout of the paper, with our numbers next to each printed one."""
     parts = [_OVERVIEW]
     for metric in METRICS:
         rows = [
@@ -144,7 +144,7 @@ def _three(each: Compared) -> str:
 
 
 def _findings(compared: list[Compared], size: Size) -> list[str]:
-    """Count the verdicts, and say which numbers are behind them."""
+    """Return the counts of the verdicts, and the numbers that disagree."""
     counts = Counter(each.verdict for each in compared)
     verdicts = ", ".join(f"{counts[v]} {v.replace('agrees', 'agree')}" for v in Verdict)
     worst = max(compared, key=lambda each: each.method_deviation)
@@ -155,18 +155,18 @@ def _findings(compared: list[Compared], size: Size) -> list[str]:
         f"Table 1, {len(compared)} numbers: {verdicts}.",
         (
             f"By the paper's own method ({size.runs} runs of {size.arrivals:,} arrivals) {reached} "
-            f"of {len(compared)} agree; the furthest, {worst.words}, takes "
+            f"of {len(compared)} agree. The largest deviation, {worst.words}, is "
             f"{worst.method_deviation:.1f} of the {ALLOWED:g} standard errors allowed beyond "
-            f"rounding (Student's law)."
+            f"rounding (Student's t distribution)."
         ),
         (
-            f"Where an exact answer is known, our simulations from equilibrium meet it within "
-            f"{ALLOWED:g} standard errors in {met} of {len(exact)} numbers."
+            f"Where an exact answer is known, our simulations from equilibrium agree with it "
+            f"within {ALLOWED:g} standard errors in {met} of {len(exact)} numbers."
         ),
     ]
     wrong = [
         f"{each.words} is printed {each.printed}, ours {each.by_method} by the same method, "
-        f"{each.right} done right"
+        f"{each.right} without bias"
         for each in compared
         if each.verdict is Verdict.DISAGREES
     ]
@@ -176,18 +176,18 @@ def _findings(compared: list[Compared], size: Size) -> list[str]:
 
 
 MOST_NAMED: Final = 12
-"""Disagreements that are named one by one."""
+"""Largest number of disagreements that are listed."""
 _TITLES: Final = {
     "mean_execution_time": "mean execution time (mean sizes)",
     "blocking": "blocking probability",
 }
 _TICKS: Final = (-1e-2, -1e-3, 0.0, 1e-3)
 _LINEAR: Final = 4e-4
-"""Differences up to this are drawn to scale, larger ones by their logarithm."""
+"""Differences up to this have a linear scale, larger ones a logarithmic one."""
 
 
 def _draw(figure: Figure, compared: list[Compared]) -> None:
-    """Draw every number as its difference from ours done right."""
+    """Draw every number as its difference from our unbiased value."""
     axes = figure.subplots(1, len(METRICS), sharey=True)
     for ax, metric in zip(axes, METRICS, strict=True):
         rows = [each for each in compared if each.metric == metric]
@@ -195,7 +195,7 @@ def _draw(figure: Figure, compared: list[Compared]) -> None:
         ax.set_title(_TITLES[metric], size=9)
     axes[0].set_yticks(range(len(rows)), [f"{e.setting.words}: {e.law}" for e in rows], size=7.5)
     axes[0].invert_yaxis()
-    figure.supxlabel("difference from the value done right (logarithmic beyond 0.0004)", size=9)
+    figure.supxlabel("difference from the unbiased value (logarithmic beyond 0.0004)", size=9)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
 
@@ -242,4 +242,4 @@ def _draw_metric(axes: Axes, rows: list[Compared]) -> None:
     axes.set_axisbelow(True)
 
 
-EXPERIMENT: Final = Experiment("table", "Table 1: four laws of job sizes", cells, publish)
+EXPERIMENT: Final = Experiment("table", "Table 1: four size laws", cells, publish)

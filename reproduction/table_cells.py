@@ -1,9 +1,9 @@
-"""How every number of the paper's table is computed, and what it is compared to.
+"""The numbers of the paper's table, computed and compared.
 
 Each cell of the table is computed twice. By the paper's method: an empty start, 5 million arrivals
-a run, and the mean execution time of the jobs that finish before the last arrival. And done right:
-exactly where an exact answer is known, by simulation from equilibrium otherwise (and there too, as
-a check).
+per run, and the mean execution time of the jobs that finish before the last arrival. And without
+bias (`right`): exactly if an exact answer is known, otherwise by simulation from equilibrium. The
+simulation is also run if an exact answer is known, as a check.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from reproduction.verdict import ALLOWED, Measured, Verdict, deviation, judge
 @final
 @dataclass(frozen=True)
 class Size:
-    """How much work the table takes.
+    """The amount of work for the table.
 
     Attributes:
         servers: of the cluster.
         runs: by the paper's method, for each cell.
         arrivals: of each such run; the bias depends on it.
-        replications: of simulations done right.
+        replications: of simulations from equilibrium.
         counted: arrivals of each replication.
     """
 
@@ -67,7 +67,7 @@ class Size:
         )
 
     def horizon(self, setting: Setting) -> float:
-        """Return when a run by the paper's method ends, in mean sizes."""
+        """Return the end of a run by the paper's method, in mean sizes."""
         return self.arrivals / (self.servers * setting.load(self.servers))
 
 
@@ -78,11 +78,11 @@ SIZES: Final = {
 }
 NAMES: Final = {"mean_execution_time": "Mean execution time", "blocking": "Blocking probability"}
 WARMUP: Final = 10.0
-"""Mean sizes that simulations done right leave out: their start is equilibrium but for packing."""
+"""Warm-up of simulations from equilibrium, in mean sizes: with several widths it is not exact."""
 
 
 def cells(scale: Scale) -> list[Cell]:
-    """List the work: both ways for each cell, and each setting's response to a missing load."""
+    """List both methods for each cell, and the response of each setting to a missing load."""
     size = SIZES[scale]
     found = []
     for setting in SETTINGS:
@@ -116,10 +116,10 @@ def _done_right(size: Size, setting: Setting, law: str, effort: Effort) -> Resul
 
 
 def has_exact_answer(setting: Setting, law: str) -> bool:
-    """Tell whether an exact answer can be had at the table's size.
+    """Return whether an exact answer is possible at the table's number of servers.
 
-    One width that divides n is an Erlang loss system, whatever the law. Two widths up to 2 are a
-    chain of two dimensions; the widths 3 and 4 leave narrower ones over, which makes it four.
+    One width that divides n is an Erlang loss system for any size law. The widths 1 and 2 give a
+    chain in two dimensions; with the widths 3 and 4, narrower ones occur and it has four.
     """
     return setting.curve == "linear" or (law == "exponential" and setting.regime != "mean-field")
 
@@ -151,19 +151,19 @@ def _response(size: Size, setting: Setting, effort: Effort) -> Result:
 @final
 @dataclass(frozen=True)
 class Compared:
-    """One number of the table, with everything it is compared to.
+    """One number of the table, with the numbers that it is compared with.
 
     Attributes:
         setting: the row.
         law: the column.
         metric: which half of the table.
-        printed: as it stands in the paper.
+        printed: as in the paper.
         by_method: ours by the paper's method.
         printed_error: the standard error that the paper's runs should have.
-        right: ours done right.
-        method: how: "closed-form", "chain" or "simulate".
-        simulated: ours done right, simulated even where an exact answer is known.
-        bias: of the paper's method, as predicted.
+        right: ours without bias.
+        method: of `right`: "closed-form", "chain" or "simulate".
+        simulated: ours without bias, simulated even if an exact answer is known.
+        bias: predicted bias of the paper's method.
     """
 
     setting: Setting
@@ -191,17 +191,17 @@ class Compared:
 
     @property
     def simulation_holds(self) -> bool:
-        """Whether the simulation done right meets the exact answer, where one is known."""
+        """Whether the simulation from equilibrium agrees with the exact answer, if known."""
         return deviation(self.right.value, 0.0, self.simulated, HALF_A_DIGIT) <= ALLOWED
 
     @property
     def words(self) -> str:
-        """Which number it is."""
+        """Description of the number."""
         return f"{NAMES[self.metric].lower()} with {self.law} sizes ({self.setting.words})"
 
 
 def compared(results: Results) -> list[Compared]:
-    """Compare every number of the table, in its order."""
+    """Compare every number of the table, in order."""
     return [each for metric in METRICS for each in _compared(results, metric)]
 
 

@@ -1,9 +1,9 @@
-"""Does a printed number agree with ours?
+"""Comparison of printed numbers with ours.
 
-A printed number may differ by its rounding and by chance: by its own, which the paper does not
-state and which is estimated by ours under the paper's method, and by that of the number it is
-compared to. Both chances together are allowed four standard errors, or what is as rare when the
-standard error itself is known from a few runs only.
+A printed number may differ by its rounding and by chance: by its own standard error, which the
+paper does not state and which is estimated from our runs by the same method, and by that of our
+number. Four combined standard errors are allowed, or an equally unlikely multiple if the standard
+error is estimated from few runs.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from scipy.special import ndtr, stdtrit
 from moldable import Estimate
 
 MANY: Final = 10**6
-"""From so many runs on, a standard error counts as known."""
+"""Number of runs from which a standard error counts as known."""
 ALLOWED: Final = 4.0
-"""How many standard errors chance is allowed: one in sixteen thousand goes further."""
+"""Number of allowed standard errors; chance exceeds it once in sixteen thousand."""
 _NORMAL_95: Final = 1.959963984540054
 _NOISE: Final = 1e-9
-"""Standard errors below this are rounding, not chance."""
+"""Smaller standard errors are rounding errors."""
 
 
 class Verdict(StrEnum):
-    """What a comparison comes to."""
+    """The result of a comparison."""
 
     AGREES = "agrees"
     BY_METHOD = "agrees by the paper's method only"
@@ -39,7 +39,7 @@ class Verdict(StrEnum):
 @final
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A number, its standard error (0 if it is exact), and the runs that is known from."""
+    """A number, its standard error (0 if exact), and the runs from which it is estimated."""
 
     value: float
     standard_error: float = 0.0
@@ -53,26 +53,26 @@ class Measured:
 
     @classmethod
     def of_estimate(cls, estimate: Estimate) -> Self:
-        """Read the standard error off a 95 % interval."""
+        """Compute the standard error from a 95 % interval."""
         return cls(estimate.value, estimate.half_width / _NORMAL_95)
 
     def __str__(self) -> str:
-        """Write no more digits than the standard error supports, at least four decimals."""
+        """Return at least four decimals, and no more digits than the standard error supports."""
         return _with_error(self.value, self.standard_error, 4, 6)
 
     @property
     def percent(self) -> str:
-        """The same in per cent, with its sign."""
+        """The number in per cent, with its sign."""
         text = _with_error(100.0 * self.value, 100.0 * self.standard_error, 2, 4)
         return f"{'' if text.startswith('-') else '+'}{text} %"
 
     def rescaled(self, runs: int, other_runs: int) -> float:
-        """Return the standard error that so many other runs would have had."""
+        """Return the standard error for another number of runs."""
         return self.standard_error * math.sqrt(runs / other_runs)
 
 
 def _with_error(value: float, error: float, least: int, exact: int) -> str:
-    """Write a value with two digits of its error; so many decimals if it is exact."""
+    """Format a value with two digits of its error, or `exact` decimals if it is exact."""
     if error <= _NOISE:
         return f"{value:.{exact}f}"
     if not math.isfinite(error):
@@ -82,7 +82,7 @@ def _with_error(value: float, error: float, least: int, exact: int) -> str:
 
 
 def stretched(runs: int) -> float:
-    """Return how many times wider the allowance is if errors are known from so many runs only."""
+    """Return the factor on the allowed deviation if errors are estimated from `runs` runs."""
     if runs < 2:  # noqa: PLR2004 - one run has no spread
         return math.inf
     if runs >= MANY:
@@ -93,9 +93,9 @@ def stretched(runs: int) -> float:
 def deviation(
     printed: float, printed_error: float, ours: Measured, rounding: float, runs: int = MANY
 ) -> float:
-    """Return by how many combined standard errors a printed number differs beyond its rounding.
+    """Return the deviation of a printed number beyond rounding, in combined standard errors.
 
-    Errors that are known from a few runs count for as much as is equally rare for many.
+    With errors estimated from few runs, it is converted to an equally unlikely deviation.
     """
     apart = max(abs(printed - ours.value) - rounding, 0.0)
     combined = math.hypot(printed_error, ours.standard_error) * stretched(min(runs, ours.runs))
@@ -107,13 +107,13 @@ def deviation(
 def judge(
     printed: float, printed_error: float, by_method: Measured, right: Measured, rounding: float
 ) -> Verdict:
-    """Compare a printed number with ours done right, then with ours by the paper's method.
+    """Compare a printed number with our unbiased value, then with ours by the paper's method.
 
     Args:
-        printed: what the paper says.
+        printed: the number in the paper.
         printed_error: the standard error of the paper's own simulation.
         by_method: ours by the paper's method.
-        right: ours without its bias.
+        right: our unbiased value.
         rounding: half a unit of the last printed digit.
     """
     if deviation(printed, printed_error, right, rounding, by_method.runs) <= ALLOWED:

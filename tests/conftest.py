@@ -1,4 +1,4 @@
-"""What every test may lean on: profiles, the data folder, and a way to run the command."""
+"""Fixtures of all tests: hypothesis profiles, the data folder, and running the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moldable.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300.0
-"""Seconds that a command may take, on however slow a machine, before it is taken to hang."""
+"""Seconds after which a command counts as hanging, also on slow machines."""
 
 settings.register_profile(
     "moldable",
@@ -35,7 +35,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="session")
 def real_curves() -> list[dict]:
-    """Published curves that are not part of the project; tests that want them skip without."""
+    """Published curves that are not part of the project; tests that need them skip without."""
     folder = Path(os.environ.get("MOLDABLE_DATA", ROOT.parent / "shared" / "data"))
     path = folder / "representative_curves.json"
     if not path.is_file():
@@ -45,9 +45,9 @@ def real_curves() -> list[dict]:
 
 @pytest.fixture
 def run():
-    """Run the command in this process, which saves importing everything anew each time.
+    """Run the command in this process, which avoids importing everything each time.
 
-    What only a process of its own shows (signals, pipes, terminals, start-up) uses `run_process`.
+    Tests of signals, pipes, terminals and start-up use `run_process` instead.
     """
 
     def run_command(
@@ -73,7 +73,7 @@ def run():
 
 @pytest.fixture(scope="session")
 def run_process():
-    """Run the command as a user would, in a process of its own."""
+    """Run the command in a separate process, as a user would."""
 
     def run_command(
         *arguments: str, cwd: Path = ROOT, columns: int = 100

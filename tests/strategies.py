@@ -1,4 +1,4 @@
-"""Random curves of every shape that machines produce."""
+"""Random curves of every shape that occurs in measurements."""
 
 from __future__ import annotations
 

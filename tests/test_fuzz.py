@@ -88,7 +88,7 @@ def test_a_python_warning_is_caught_each_time(worker):
         (["optimum"], Outcome(2, stderr="bad name \x1b[31m"), "control character printed (x)"),
         (["optimum"], Outcome(2, stderr="x", length=10**5), "message over 10000 bytes (x)"),
         (["optimum"], Outcome(2), "refused without a message"),
-        (["optimum", "--json"], Outcome(0, stdout='{"a": NaN}'), "--json printed what is not JSON"),
+        (["optimum", "--json"], Outcome(0, stdout='{"a": NaN}'), "--json printed invalid JSON"),
         (["optimum", "--json"], Outcome(0, stdout='{"a": 1}'), None),
         (["optimum"], Outcome(130), "exit code 130"),
     ],

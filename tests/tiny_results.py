@@ -17,14 +17,14 @@ def _cell(experiment: Experiment, key: str) -> dict:
 
 
 def tiny(name: str) -> tuple[Experiment, Results]:
-    """Return an experiment and its results, as they would be read back from files."""
+    """Return an experiment and its results, as they are read from files."""
     experiment = EXPERIMENTS[name]
     keys = [cell.key for cell in experiment.cells(Scale.TINY)]
     return experiment, Results(Scale.TINY, {key: _cell(experiment, key) for key in keys})
 
 
 def published(name: str) -> tuple[Publication, list[bytes]]:
-    """Return all that an experiment makes of its results, and the files of its figures."""
+    """Return the publication of an experiment and the files of its figures."""
     experiment, results = tiny(name)
     made = experiment.publish(results)
     figures = [content for drawing in made.drawings for content in render(drawing).values()]

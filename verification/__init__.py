@@ -3,5 +3,5 @@
 import sys
 from pathlib import Path
 
-# The naive twins live with the tests and serve here too.
+# The naive reference implementations of the tests are used here, too.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))

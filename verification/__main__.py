@@ -1,4 +1,4 @@
-"""Run every experiment, or those whose names are given; the exit code is 1 if one fails."""
+"""Run all experiments, or those that are named; the exit code is 1 if one fails."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m verification", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"one of {', '.join(known)}")
     chosen = parser.parse_args(arguments).names or list(known)
-    if strange := [name for name in chosen if name not in known]:
-        parser.error(f"there is no experiment {strange[0]!r}; names: {', '.join(known)}")
+    if unknown := [name for name in chosen if name not in known]:
+        parser.error(f"unknown experiment {unknown[0]!r}; choose from {', '.join(known)}")
     failed = 0
     for name in chosen:
         print(f"{name}: {(known[name].__doc__ or name).splitlines()[0]}", flush=True)

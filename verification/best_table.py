@@ -1,9 +1,10 @@
-"""What is the best that a table can do which sees only a part of the state?
+"""Find good policy tables that see only a part of the state.
 
-Such a table decides alike in all states of one *cell*. Policy iteration finds a good one: value the
-present table, add up for each cell what each width would cost, weighted by how often its states are
-met, and let each cell choose the best. Where that ends depends on where it begins; with a cell for
-each state this is the way to the best of all policies.
+Such a table makes the same decision in all states of one *cell*. Policy iteration improves it:
+compute the values of the current table, add up the cost of each width over the states of a cell,
+weighted by their stationary probabilities, and choose the best width for each cell. The result is a
+local optimum that depends on the initial table; with one cell for each state it is the optimum over
+all policies.
 """
 
 from __future__ import annotations
@@ -27,32 +28,32 @@ ROUNDS = 20
 COSTS = np.geomspace(0.3, 64.0, 24)
 START = 1e-4
 ACCURACY = 1e-8
-"""Share of the residual of the values that each round leaves."""
+"""Share of the residual of the values that remains after each round."""
 ROUNDING = 1e-10
-"""Share of the cost that is no gain."""
+"""Relative improvement of the cost that counts as rounding."""
 
 
 @dataclass(frozen=True)
-class Sight:
+class View:
     """What a table sees: the cell of each state, and the idle servers of each cell."""
 
     cells: Ints
     idle: Ints
 
 
-def idle_only(problem: ControlProblem) -> Sight:
-    """See how many servers are idle."""
-    return Sight(problem.idle(), np.arange(problem.servers + 1))
+def idle_only(problem: ControlProblem) -> View:
+    """Return the view that distinguishes states by the idle servers only."""
+    return View(problem.idle(), np.arange(problem.servers + 1))
 
 
-def idle_and(problem: ControlProblem, seen: Ints) -> Sight:
-    """See how many are idle, and another whole number."""
+def idle_and(problem: ControlProblem, seen: Ints) -> View:
+    """Return the view that distinguishes states by the idle servers and another integer."""
     values = int(seen.max()) + 1
-    return Sight(problem.idle() * values + seen, np.repeat(np.arange(problem.servers + 1), values))
+    return View(problem.idle() * values + seen, np.repeat(np.arange(problem.servers + 1), values))
 
 
 def granted_widths(policy: Policy, problem: ControlProblem) -> dict[str, list[int]]:
-    """Return the width that a policy which draws none at random wishes for, by idle servers."""
+    """Return the widths of a deterministic policy, by idle servers."""
     return {
         job_class.name: [max(policy.decide(job_class, z)) for z in range(problem.servers + 1)]
         for job_class in problem.workload.classes
@@ -60,16 +61,16 @@ def granted_widths(policy: Policy, problem: ControlProblem) -> dict[str, list[in
 
 
 def best_time_within(scenario: Scenario, limit: float) -> float:
-    """Return the least mean time at this blocking of the tables by idle servers that are found.
+    """Return the least mean time at this blocking of the mixtures of two tables that are found.
 
-    Two of them are mixed, each being followed for long epochs.
+    The tables depend on the idle servers; a mixture draws one of the two for each long epoch.
     """
     problem = control_problem(scenario)
-    sight, points = idle_only(problem), []
+    view, points = idle_only(problem), []
     for cost in COSTS:
         tables = Tables(problem, float(cost))
         start = tables.of(solve(problem, float(cost), START, None).widths_by_idle)
-        points.append(tables.figures(sight, tables.best(sight, start)[0]))
+        points.append(tables.figures(view, tables.best(view, start)[0]))
     # The lower hull of (blocking, accepted time), read at the limit.
     blocking, accepted = np.array(points).T
     lines = (
@@ -94,7 +95,7 @@ class Tables:
     def of(self, widths: Mapping[str, Sequence[int]]) -> Ints:
         """Return the table that grants each class these widths at 0, 1, ... idle servers.
 
-        Where one does not fit it grants the next narrower that does.
+        A width that does not fit is replaced by the next narrower one that does.
         """
         problem = self.problem
         table = np.full((len(problem.workload.classes), problem.servers + 1), -1)
@@ -105,18 +106,18 @@ class Tables:
                 table[j, idle] = (narrower or fitting[:1] or [-1])[-1]
         return table
 
-    def best(self, sight: Sight, table: Ints) -> tuple[Ints, float]:
-        """Return the best table that this one leads to, and its cost per arrival."""
-        law, cost = self._law(table[:, sight.cells])
+    def best(self, view: View, table: Ints) -> tuple[Ints, float]:
+        """Return the local optimum reached from this table, and its cost per arrival."""
+        law, cost = self._law(table[:, view.cells])
         values = np.zeros(self.problem.states)
         for _ in range(ROUNDS):
-            self._value(table[:, sight.cells], cost, values)
-            changes = self._changes(sight, table, law, values)
-            # All at once may be too much: then only those that promise most.
+            self._value(table[:, view.cells], cost, values)
+            changes = self._changes(view, table, law, values)
+            # If all changes together do not help, try only the half with the largest gains.
             while changes[0].size:
                 changed = table.copy()
                 changed[changes[0], changes[1]] = changes[2]
-                law, lower = self._law(changed[:, sight.cells])
+                law, lower = self._law(changed[:, view.cells])
                 if lower < cost * (1.0 - ROUNDING):
                     table, cost = changed, lower
                     break
@@ -125,26 +126,26 @@ class Tables:
                 break
         return table, cost
 
-    def figures(self, sight: Sight, table: Ints) -> tuple[float, float]:
+    def figures(self, view: View, table: Ints) -> tuple[float, float]:
         """Return blocking, and the accepted time per arrival."""
-        chances, _ = self._chances(table[:, sight.cells])
+        chances, _ = self._chances(table[:, view.cells])
         shares = self.problem.arrivals / self.problem.arrivals.sum()
         return float(shares @ chances[:, -1]), float(shares @ chances[:, :-1] @ self.problem.times)
 
     def _law(self, decisions: Ints) -> tuple[Floats, float]:
-        """Return how often each state is met, and the cost per arrival."""
+        """Return the stationary distribution, and the cost per arrival."""
         problem = self.problem
         chances, law = self._chances(decisions)
         cost = chances[:, :-1] @ problem.times + chances[:, -1] * self._blocked
         return law, float(problem.arrivals @ cost / problem.arrivals.sum())
 
     def _chances(self, decisions: Ints) -> tuple[Floats, Floats]:
-        """Return the probability of each kind, the last being none, by class; and the law."""
+        """Return the probability of each kind (last: blocked) by class, and the distribution."""
         law = policy_law(self.problem, self._policy(decisions))
         return granted(self.problem, decisions.astype(np.int8), law), law
 
     def _value(self, decisions: Ints, cost: float, values: Floats) -> None:
-        """Make the values those of this policy."""
+        """Replace the values by those of this policy."""
         problem, policy = self.problem, self._policy(decisions)
         rates = cost_rates(policy.decisions, problem.times, self._blocked, problem.arrivals)
         values += cost * problem.arrivals.sum() - values[0]
@@ -152,15 +153,15 @@ class Tables:
         flows = (problem.rates, problem.arrivals, policy.target)
         policy_values(values, rates, *lines, *flows, ACCURACY, STEPS)
 
-    def _changes(self, sight: Sight, table: Ints, law: Floats, values: Floats) -> Ints:
-        """Return classes, cells and the kinds they should have, a row each, most gain first."""
+    def _changes(self, view: View, table: Ints, law: Floats, values: Floats) -> Ints:
+        """Return three rows, largest gain first: classes, cells and their better kinds."""
         problem, found, gains = self.problem, [], []
         for j, row in enumerate(table):
-            costs = np.full((problem.widths.size, sight.idle.size), np.inf)
+            costs = np.full((problem.widths.size, view.idle.size), np.inf)
             for kind in self._kinds(j):
                 after = law * (problem.times[kind] + values[self._moves[kind]] - values)
-                total = np.bincount(sight.cells, after, sight.idle.size)
-                costs[kind] = np.where(sight.idle >= problem.widths[kind], total, np.inf)
+                total = np.bincount(view.cells, after, view.idle.size)
+                costs[kind] = np.where(view.idle >= problem.widths[kind], total, np.inf)
             cells = np.flatnonzero(row >= 0)
             best = costs[:, cells].argmin(axis=0)
             gain = problem.arrivals[j] * (costs[row[cells], cells] - costs[best, cells])

@@ -1,6 +1,6 @@
 """The paper's bounds against exact values: how loose they are, and where the lemmas fail.
 
-`python -m verification.bounds_against_exact --write` renews the tables of
+`python -m verification.bounds_against_exact --write` updates the tables of
 docs/explanation/bounds-against-exact.md; without the option it prints them.
 """
 
@@ -22,7 +22,7 @@ REGIMES = {
     "1/2, 0.1": Regime(1 / 2, 0.1),
     "2/3, 0.1": Regime(2 / 3, 0.1),
 }
-# Numbers that 5 does not divide leave a remainder, and so a gap in time on the linear curve.
+# If 5 does not divide n, some jobs get fewer servers: a gap in time also on the linear curve.
 SERVERS = {
     "linear": (20, 103, 400, 1003, 4000, 4003, 20_000),
     "sub-linear": (20, 100, 400, 4000, 20_000),
@@ -41,7 +41,7 @@ MOST_SERVERS = 10**18
 
 @dataclass(frozen=True)
 class Exact:
-    """What a bound is held against, at one n.
+    """The exact values that the bounds are compared with, at one n.
 
     Attributes:
         curve: its name.
@@ -52,9 +52,9 @@ class Exact:
         distance: E||x - y*||.
         blocking: the blocking probability.
         time_gap: |E[D] - D*| in mean sizes.
-        narrow_jobs: n E[sum of x_i, i < i1], which the collapse lemma puts at 1 at most.
+        narrow_jobs: n E[sum of x_i, i < i1], at most 1 by the collapse lemma.
         drift: P(r > load + delta) with delta = 1/sqrt(n).
-        drift_bound: what the drift lemma puts above it.
+        drift_bound: its upper bound by the drift lemma.
     """
 
     curve: str
@@ -98,7 +98,7 @@ def solve_all() -> list[Exact]:
     return [exact(curve, regime, servers) for curve, regime, sizes in SETTINGS for servers in sizes]
 
 
-def says_something_from(curve: str, regime: str) -> int:
+def informative_from(curve: str, regime: str) -> int:
     """Return the least n at which the bound on blocking is below 1, by bisection."""
     alpha = REGIMES[regime].alpha
 
@@ -117,7 +117,7 @@ def says_something_from(curve: str, regime: str) -> int:
 
 
 def experiments() -> Iterator[Verdict]:
-    """Check that every bound is one, and that the two lemmas do fail."""
+    """Check that every bound holds, and that the two lemmas fail."""
     solved = solve_all()
     for name in ("distance", "blocking", "time_gap"):
         shares = [
@@ -130,7 +130,7 @@ def experiments() -> Iterator[Verdict]:
         yield Verdict(f"{name}: exact over bound, at most ({where})", share, 1)
     single = [row.narrow_jobs for row in solved if len(row.support) == 1 or row.support[0] == 1]
     yield Verdict("narrow jobs with one width or width 1: at most one", max(single), 1)
-    # A number below 1 here is a lemma that fails.
+    # A number below 1 means that the lemma fails.
     narrow = max(row.narrow_jobs for row in solved if row.support[0] > 1)
     yield Verdict(f"collapse lemma: its 1 over the exact {narrow:.3g} narrow jobs", 1 / narrow, 1)
     drift = max(solved, key=lambda row: row.drift / row.drift_bound)
@@ -138,12 +138,12 @@ def experiments() -> Iterator[Verdict]:
     share = drift.drift_bound / drift.drift
     yield Verdict(f"drift lemma: its bound over the exact probability ({where})", share, 1)
     page = PAGE.read_text()
-    same = page == renewed(page, tables(solved))
+    same = page == updated(page, tables(solved))
     yield Verdict("tables of the documentation that are out of date", float(not same), 0)
 
 
 def bound_rows(solved: list[Exact]) -> list[list[str]]:
-    """Return the table of bounds over exact values, with its head."""
+    """Return the table of bounds and exact values, with its header."""
     head = ["curve", "alpha, beta", "n", "support", "distance", "bound", "times"]
     head += ["blocking", "bound", "times", "time gap", "bound"]
     rows = [head]
@@ -169,7 +169,7 @@ def bound_rows(solved: list[Exact]) -> list[list[str]]:
 
 
 def lemma_rows(solved: list[Exact]) -> list[list[str]]:
-    """Return the table of the two lemmas, with its head."""
+    """Return the table of the two lemmas, with its header."""
     head = ["curve", "alpha, beta", "n", "support", "n E[narrow]", "lemma", "P(r > load + delta)"]
     rows = [[*head, "lemma"]]
     for row in solved:
@@ -190,10 +190,10 @@ def lemma_rows(solved: list[Exact]) -> list[list[str]]:
 
 
 def threshold_rows() -> list[list[str]]:
-    """Return the table of the n from which the bound on blocking says anything, with its head."""
+    """Return the table of the n from which the bound on blocking is below 1, with its header."""
     rows = [["curve", "alpha, beta", "n from which the bound on blocking is below 1"]]
     rows += [
-        [curve, regime, _large(says_something_from(curve, regime))] for curve, regime, _ in SETTINGS
+        [curve, regime, _large(informative_from(curve, regime))] for curve, regime, _ in SETTINGS
     ]
     return rows
 
@@ -212,7 +212,7 @@ def _times(bound: float, value: float) -> str:
 
 
 def tables(solved: list[Exact]) -> dict[str, list[list[str]]]:
-    """Return every table, by the name of its place in the page."""
+    """Return every table by the name of its marker in the page."""
     return {
         "bounds": bound_rows(solved),
         "thresholds": threshold_rows(),
@@ -221,13 +221,13 @@ def tables(solved: list[Exact]) -> dict[str, list[list[str]]]:
 
 
 def markdown(rows: list[list[str]]) -> str:
-    """Write a table."""
+    """Format a table in Markdown."""
     head, *body = rows
     lines = [head, ["---"] * len(head), *body]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def renewed(page: str, found: dict[str, list[list[str]]]) -> str:
+def updated(page: str, found: dict[str, list[list[str]]]) -> str:
     """Return the page with the tables between its markers replaced."""
     for name, rows in found.items():
         begin, end = f"<!-- {name}: generated -->", f"<!-- {name}: end -->"
@@ -240,10 +240,10 @@ def renewed(page: str, found: dict[str, list[list[str]]]) -> str:
 def main() -> None:
     """Print the tables, or write them into the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help=f"renew {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"update {PAGE.name}")
     found = tables(solve_all())
     if parser.parse_args().write:
-        PAGE.write_text(renewed(PAGE.read_text(), found))
+        PAGE.write_text(updated(PAGE.read_text(), found))
         return
     for rows in found.values():
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]

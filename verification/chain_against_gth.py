@@ -1,8 +1,8 @@
-"""Exact chains against elimination without subtractions (Grassmann, Taksar and Heyman).
+"""Exact chains against the elimination of Grassmann, Taksar and Heyman, which has no subtractions.
 
 Random systems with 3 to 6 kinds of jobs, and nearly decomposable ones: sizes many orders of
-magnitude apart, and two metastable states. Each is solved by factorising and by iterating. An
-answer must be right to 1e-8, relatively, or refused.
+magnitude apart, and two metastable states. Each is solved by factorisation and by iteration. An
+answer must have a relative error below 1e-8, or be refused.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from verification.verdict import Verdict
 
 RANDOM, SLOW = 500, 100
 STATES = 1200
-"""States of the largest chain that is eliminated: its cost grows with their cube."""
+"""Largest number of states for elimination, whose cost grows with their cube."""
 RIGHT = 1e-8
 TINY = 1e-15
-"""Blocking below which the error is bounded relative to this."""
+"""Smaller blocking probabilities have their error bounded relative to this one."""
 System = tuple[Workload, int, Policy]
 
 
@@ -58,7 +58,7 @@ def _verdicts(name: str, systems: list[System], refused: int | None) -> Iterator
                 errors.append(max(abs(a - b) / max(abs(b), TINY) for a, b in pairs))
         what = f"{name}, {solver}: largest relative error of {len(errors)} answers"
         yield Verdict(what, max(errors), RIGHT)
-        if refused is None:  # to refuse is always right: a count to read, not to judge
+        if refused is None:  # refusals are never wrong, so they are printed but not tested
             print(f"  {name}, {solver}: {refusals} of {len(systems)} refused")
         else:
             yield Verdict(f"{name}, {solver}: refused", refusals, refused)
@@ -88,7 +88,7 @@ def _random(rng: np.random.Generator) -> System:
 
 
 def _fits(workload: Workload, servers: int, policy: Policy) -> bool:
-    """Does the chain have 3 to 6 kinds, and few enough states to eliminate?"""
+    """Return whether the chain has 3 to 6 kinds, and few enough states for elimination."""
     try:
         kinds = build_system(Scenario(workload, servers), policy).kind_width.size
         dense_chain.all_rates(workload, servers, policy, STATES)
@@ -98,7 +98,7 @@ def _fits(workload: Workload, servers: int, policy: Policy) -> bool:
 
 
 def _slow(rng: np.random.Generator) -> System:
-    """Return sizes far apart, or a policy with two ways to live."""
+    """Return a system with sizes far apart, or a policy with two metastable states."""
     while True:
         if rng.random() < 0.5:
             servers = int(rng.integers(6, 14))
@@ -119,13 +119,13 @@ def _slow(rng: np.random.Generator) -> System:
             speed = 10.0 ** rng.uniform(1.0, 3.0)
             curve = SpeedUp({1: 1.0, 2: 2.0, wide: speed})
             workload = Workload((JobClass("jobs", servers * rng.uniform(1.0, 3.0), curve),))
-            policy = _TwoWays(wide, int(rng.integers(wide, servers)))
+            policy = _Bistable(wide, int(rng.integers(wide, servers)))
         if _fits(workload, servers, policy):
             return workload, servers, policy
 
 
-class _TwoWays(Policy):
-    """Fast wide jobs while many servers are idle, slow narrow ones once few are."""
+class _Bistable(Policy):
+    """Fast wide jobs while many servers are idle, slow narrow ones while few are."""
 
     def __init__(self, wide: int, threshold: int) -> None:
         self.wide, self.threshold = wide, threshold

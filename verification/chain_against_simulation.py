@@ -23,7 +23,7 @@ SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 
 
 def experiments() -> Iterator[Verdict]:
-    """Random systems of every policy, the paper's on a window, and what a wrong rate would do."""
+    """Test random systems with every policy, the paper's on a window, and a wrong rate."""
     for number in range(SYSTEMS):
         workload, servers, policy = _system(number)
         exact = stationary_law(Scenario(workload, servers), policy).performance()
@@ -42,7 +42,7 @@ def experiments() -> Iterator[Verdict]:
 
 
 def _system(number: int) -> tuple[Workload, int, Policy]:
-    """Draw a system that is solved by its chain and blocks some jobs."""
+    """Draw a system that is solved exactly and blocks some jobs."""
     for attempt in range(10_000):
         rng = np.random.default_rng([2024, number, attempt])
         servers = int(rng.integers(40, 301))
@@ -82,7 +82,7 @@ def _error(half_width: float) -> float:
 
 
 def _power() -> Verdict:
-    """Would a rate that is one percent off be noticed? Its deviation must be beyond 4."""
+    """Check that a rate that is 1 % wrong deviates by more than 4 standard errors."""
     workload, servers, policy = _system(0)
     exact = stationary_law(Scenario(workload, servers), policy).performance()
     classes = tuple(
@@ -91,5 +91,5 @@ def _power() -> Verdict:
     )
     worst, _ = _apart(_simulated(Workload(classes), servers, policy, 0), exact)
     return Verdict(
-        f"4 over the {worst:.0f} standard errors that a 1 % wrong rate is off", 4 / worst, 1
+        f"4 over the {worst:.0f} standard errors by which a 1 % wrong rate deviates", 4 / worst, 1
     )

@@ -1,4 +1,4 @@
-"""Hundreds of random workloads: bought edges against HiGHS, whole servers against brute force."""
+"""Divisions of random workloads against HiGHS; whole servers against brute force."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def random_classes(rng: np.random.Generator, count: int, widest: int) -> tuple[J
 
 
 def servers_between(classes: tuple[JobClass, ...], share: float) -> int:
-    """Choose a cluster between the least that serves all and the most that is of use."""
+    """Choose a number of servers between the least feasible one and the largest useful one."""
     ends = []
     for extreme in (np.min, np.max):
         cost = [c.offered * float(extreme(c.speedup.widths / c.speedup.speedups)) for c in classes]
@@ -41,7 +41,7 @@ def servers_between(classes: tuple[JobClass, ...], share: float) -> int:
 
 
 def experiments() -> Iterator[Verdict]:
-    """Compare both divisions with their independent answers."""
+    """Compare both divisions with independent answers."""
     rng = np.random.default_rng(7)
     apart = violation = 0.0
     randomising = 0
@@ -54,7 +54,7 @@ def experiments() -> Iterator[Verdict]:
         randomising = max(randomising, len(division.randomising))
     yield Verdict("200 workloads: largest difference from HiGHS", apart, 1e-9)
     yield Verdict("200 workloads: largest KKT violation", violation, 1e-9)
-    yield Verdict("200 workloads: most classes that randomise", randomising, 1)
+    yield Verdict("200 workloads: largest number of classes with two widths", randomising, 1)
     apart = 0.0
     for _ in range(300):
         classes = random_classes(rng, int(rng.integers(1, 4)), 6)

@@ -1,16 +1,16 @@
-"""Confidence intervals of simulations against exact answers: how often they hold them.
+"""Coverage of the confidence intervals of simulations, measured against exact answers.
 
-Between 92 and 98 % of the intervals must hold the exact answer. Where no job is blocked in more
-than 2.5 % of the runs, 98 % is no upper bound: an interval of 95 % with equal tails then must hold
-the answer when nothing is blocked, upper limits grow with the number of blocked jobs, and so no
-interval misses the answer from below. There the upper bound is the share of runs in which nothing
-is blocked, and 98 % of the others. As that leaves ten misses or fewer, the number of misses is too
-small if one so small has a chance below 1 %. For the mean time, runs in which a width was never
-granted take the place of runs in which nothing was blocked.
+Between 92 and 98 % of the intervals must contain the exact answer. If no job is blocked in more
+than 2.5 % of the runs, the upper bound of 98 % does not apply: an interval of 95 % with equal tails
+must then contain the answer when nothing is blocked, and upper limits grow with the number of
+blocked jobs, so no interval lies below the answer. The upper bound is then the share of runs in
+which nothing is blocked, plus 98 % of the others. This leaves at most ten misses; their number is
+too small if such a small number has a probability below 1 %. For the mean time, runs in which a
+width was never granted take the place of runs in which nothing was blocked.
 
-One setting lies at its upper bound: 64 short replications on 100 servers with some two clusters of
-blocked jobs in all. 99.4 % of its intervals hold the answer with seeds 0 to 499, and 99.6 %, above
-the bound, with seeds 1000 to 1499: the size of a cluster is known from these two only.
+One setting is at its upper bound: 64 short replications on 100 servers with about two clusters of
+blocked jobs in total. 99.4 % of its intervals contain the answer with seeds 0 to 499, and 99.6 %,
+above the bound, with seeds 1000 to 1499: the size of a cluster is estimated from these two only.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Setting:
 
 
 def experiments() -> Iterator[Verdict]:
-    """Cover blocking from 0.3 to 1e-7, both kernels, rare classes, and policies of one's own."""
+    """Cover blocking from 0.3 to 1e-7, both kernels, rare classes, and user-defined policies."""
     for setting in _settings():
         yield from _covered(setting)
 
@@ -155,12 +155,12 @@ def _covered(setting: Setting) -> Iterator[Verdict]:
 
 
 def _one_outcome(blocking: Estimate) -> bool:
-    """Were all jobs blocked, or none?"""
+    """Return whether all jobs were blocked, or none."""
     return blocking.value in {0.0, 1.0}
 
 
 def _verdicts(name: str, exact: float, found: list[tuple[Estimate, bool]]) -> Iterator[Verdict]:
-    """Judge the coverage of a figure from estimates, and whether they saw no event each."""
+    """Test the coverage of a figure from estimates and whether each run had no event."""
     given = [(each.interval, empty) for each, empty in found if each.interval is not None]
     held = sum(
         low <= exact * (1.0 + ROUNDING) and exact * (1.0 - ROUNDING) <= high
@@ -168,7 +168,7 @@ def _verdicts(name: str, exact: float, found: list[tuple[Estimate, bool]]) -> It
     )
     empty = sum(empty for _, empty in given)
     share, nothing = 100.0 * held / len(given), 100.0 * empty / len(given)
-    what = f"{name} {exact:.2g}: {share:.1f} % of {len(given)} intervals hold it"
+    what = f"{name} {exact:.2g}: {share:.1f} % of {len(given)} intervals contain it"
     yield Verdict(f"{what}, per cent that do not", 100.0 - share, 100.0 - LEAST)
     if empty <= TAIL * len(given):
         yield Verdict(f"{what}, per cent", share, MOST)

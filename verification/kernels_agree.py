@@ -1,4 +1,4 @@
-"""Random systems through both kernels: the same answers, in standard errors."""
+"""Random systems simulated by both kernels, compared in standard errors."""
 
 from __future__ import annotations
 

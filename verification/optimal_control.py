@@ -1,4 +1,4 @@
-"""The best of all policies: against HiGHS, and the figures it gives for the sub-linear curve."""
+"""The optimum over all policies against HiGHS, and its figures for the sub-linear curve."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PUBLISHED = {4.0: (0.0325, 0.595), 8.0: (0.0161, 0.673)}
 STATIC_EXCESS = {2.0: 0.031, 4.0: 0.127, 8.0: 0.235, 16.0: 0.185}
 """Cost of the best static shares above the optimum at n = 40, load 0.8, by blocking cost.
 
-Design loads in steps of 0.02; finer ones take a little off.
+Design loads in steps of 0.02; smaller steps reduce it slightly.
 """
 FINER = 10
-"""Steps of a scan into which each of those is cut."""
+"""Subdivisions of each of these steps in the finer scan."""
 
 
 def experiments() -> Iterator[Verdict]:
-    """Compare the optimum with the linear programme, then with figures found by other programs."""
+    """Compare the optimum with a linear program, then with figures from other programs."""
     yield _against_highs()
     yield _least_blocking_against_highs()
     for servers in (30, 40, 64):
@@ -97,7 +97,7 @@ def _as_published(control: OptimalControl) -> Verdict:
 
 
 def _static_family() -> Iterator[Verdict]:
-    """The best static shares, found by scanning design loads, cost far more than the optimum."""
+    """Compare the best static shares, found by a scan of design loads, with the optimum."""
     servers = 40
     scenario = Scenario.single(SUBLINEAR, 0.8, servers)
     points = []

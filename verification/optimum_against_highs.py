@@ -1,4 +1,4 @@
-"""Thousands of random curves of every shape: the frontier against HiGHS."""
+"""The optimum on thousands of random curves of every shape against HiGHS."""
 
 from __future__ import annotations
 

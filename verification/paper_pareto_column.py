@@ -1,7 +1,7 @@
 """The Pareto column of the paper's table, by the paper's own method.
 
 Counting only jobs that finish within the first five million arrivals, from an empty cluster, gives
-the printed numbers; they are not what the same system does in equilibrium.
+the printed numbers. In equilibrium the same system has other values.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def experiments() -> Iterator[Verdict]:
         yield _compare(
             f"{what}: blocking", answer.blocking.value, blocking, answer.blocking.half_width
         )
-        # Sizes have no variance, so the mean time has no standard error to be measured in: it must
-        # come within 0.2 % of the printed one, a small part of the 1.5 to 4 % that the bias is.
+        # Sizes have no variance, so the mean time has no standard error: it must be within 0.2 % of
+        # the printed one, a small part of the bias of 1.5 to 4 %.
         yield Verdict(
             f"{what}: mean time {answer.mean_execution_time.value:.4f}, printed {time}; difference",
             abs(answer.mean_execution_time.value - time),

@@ -1,4 +1,4 @@
-"""Long simulations against Erlang's formula: standard errors, and how often intervals hold."""
+"""Long simulations against Erlang's formula: deviations, and coverage of the intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINEAR = SpeedUp.linear(5)
 
 
 def experiments() -> Iterator[Verdict]:
-    """Every law of sizes at two sizes of cluster, then how often intervals hold the truth."""
+    """Test every size law on two numbers of servers, then the coverage of the intervals."""
     for n, jobs, replications in ((400, 1_000_000, 64), (4000, 4_000_000, 64)):
         load = 1 - 0.1 / math.sqrt(n)
         exact = erlang_b(n * load / 5, n // 5)
@@ -35,7 +35,7 @@ def _workload(n: int, load: float, law: str) -> Workload:
 
 
 def _coverage() -> Verdict:
-    """Of 400 intervals of 95 %, how many hold the exact value?"""
+    """Count how many of 400 intervals of 95 % contain the exact value."""
     n, load, runs = 100, 0.9, 400
     exact = erlang_b(n * load / 5, n // 5)
     held = 0
@@ -46,4 +46,4 @@ def _coverage() -> Verdict:
         low, high = answer.blocking.interval or (0.0, 0.0)
         held += low <= exact <= high
     z = abs(held / runs - 0.95) / math.sqrt(0.95 * 0.05 / runs)
-    return Verdict(f"95 % intervals held the truth in {held} of {runs}: standard errors off", z, 4)
+    return Verdict(f"exact value in {held} of {runs} 95 % intervals: standard errors off", z, 4)

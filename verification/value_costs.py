@@ -1,7 +1,7 @@
-"""The value policy at a given cost of a blocked job, against the optimum of all policies.
+"""The value policy at a given blocking cost, against the optimum over all policies.
 
-What `tune` returns is judged: on few states it improves the table that the value function gives,
-whose gaps are printed beside it ("as computed").
+The verdicts are about the result of `tune`, which improves the table of the value function if there
+are few states. The gaps of the table itself are printed as well ("as computed").
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ COSTS = (2.0, 8.0, 32.0)
 
 
 def experiments() -> Iterator[Verdict]:
-    """Judge one and two classes with concave curves; print the rest."""
-    yield from _judged("named, concave", named(COSTS))
+    """Test one and two classes with concave curves; print the other gaps."""
+    yield from _verdicts("named, concave", named(COSTS))
     few = [system for system in random_systems() if len(system.scenario.workload.classes) < 3]
-    yield from _judged("random, one and two classes", few)
+    yield from _verdicts("random, one and two classes", few)
     many = (system for system in random_systems() if len(system.scenario.workload.classes) > 2)
-    _told("random, three classes", *_gaps(many))
-    _told("not concave", *_gaps(not_concave(COSTS)))
+    _print_gaps("random, three classes", *_gaps(many))
+    _print_gaps("not concave", *_gaps(not_concave(COSTS)))
 
 
-def _judged(what: str, systems: Iterable[System]) -> Iterator[Verdict]:
+def _verdicts(what: str, systems: Iterable[System]) -> Iterator[Verdict]:
     names, computed, tuned = _gaps(systems)
-    _told(what, names, computed, tuned)
+    _print_gaps(what, names, computed, tuned)
     yield Verdict(f"{what}, tuned: median gap", float(np.median(tuned)), MEDIAN)
     yield Verdict(f"{what}, tuned: worst gap", float(np.max(tuned)), WORST)
 
@@ -44,7 +44,7 @@ def _gaps(systems: Iterable[System]) -> tuple[list[str], list[float], list[float
 
 
 def _both(system: System) -> tuple[float, float]:
-    """Return the gaps of the table that is computed and of the policy that is tuned."""
+    """Return the gaps of the computed table and of the tuned policy."""
     tuned = tune(system.scenario, blocking_cost=system.cost, seed=1, threads=1)
     return (
         _gap(system, value_policy(system.scenario, system.cost)),
@@ -59,7 +59,7 @@ def _gap(system: System, policy: Policy) -> float:
     return ((1.0 - blocking) * time + charge * blocking) / system.optimum.lower_bound - 1.0
 
 
-def _told(what: str, names: list[str], computed: list[float], tuned: list[float]) -> None:
+def _print_gaps(what: str, names: list[str], computed: list[float], tuned: list[float]) -> None:
     for form, gaps in (("as computed", computed), ("tuned", tuned)):
         median, tenth, worst = 100.0 * np.quantile(gaps, (0.5, 0.9, 1.0))
         print(f"  {what}, {form}: median {median:.3f} %, p90 {tenth:.3f} %, worst {worst:.3f} %")

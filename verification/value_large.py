@@ -1,7 +1,7 @@
 """Tuned policies on 400 to 20,000 servers, against known figures and tables tuned by search.
 
 The tables came from a search over prices of a server exp(q0 - idle/ell), each tuned for its curve,
-cluster and cost of a blocked job at load 0.8.
+number of servers and blocking cost at load 0.8.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ LOAD, N, SEED = 0.8, 4000, 1
 KNOWN_TIMES = {0.01: 0.3786, 0.001: 0.3895, 0.0001: 0.3927}
 """Mean execution times of tables tuned by search, by the limit on blocking."""
 EQUAL_SIZES_LIMIT, EQUAL_SIZES_TIME = 0.001, 0.42
-DEARER = 1e-3
+LARGEST_EXCESS = 1e-3
 PRECISION = 0.01
 
 
 def experiments() -> Iterator[Verdict]:
-    """Limits on 4,000 servers, sizes that are all equal, costs beside searched tables."""
+    """Test limits on 4,000 servers, also with deterministic sizes, and costs of known tables."""
     for limit, known in KNOWN_TIMES.items():
         yield from _within(Scenario.single(SUBLINEAR, LOAD, N), limit, known, "exponential")
-    equal = _equal_sizes(Scenario.single(SUBLINEAR, LOAD, N))
+    equal = _deterministic(Scenario.single(SUBLINEAR, LOAD, N))
     yield from _within(equal, EQUAL_SIZES_LIMIT, EQUAL_SIZES_TIME, "deterministic")
     for row in json.loads(SEARCHED.read_text(encoding="utf-8")):
-        yield from _beside(row["curve"], row["servers"], row["cost"], row["table"])
+        yield from _compared_with_table(row["curve"], row["servers"], row["cost"], row["table"])
 
 
 def _within(scenario: Scenario, limit: float, known: float, sizes: str) -> Iterator[Verdict]:
@@ -55,21 +55,23 @@ def _within(scenario: Scenario, limit: float, known: float, sizes: str) -> Itera
     yield Verdict(f"{what}: mean time", answer.mean_execution_time.value, known)
 
 
-def _beside(curve: str, servers: int, cost: float, table: dict[str, int]) -> Iterator[Verdict]:
+def _compared_with_table(
+    curve: str, servers: int, cost: float, table: dict[str, int]
+) -> Iterator[Verdict]:
     scenario = Scenario.single(CURVES[curve], LOAD, servers)
     policies = {
         "searched": Thresholds({"jobs": {int(idle): width for idle, width in table.items()}}),
         "tuned": tune(scenario, blocking_cost=cost, seed=SEED).policy,
     }
     searched, tuned = compare(scenario, policies, precision=PRECISION, seed=SEED).policies
-    dearer, half_width = _difference(searched, tuned, cost)
-    print(f"  {curve}, n = {servers}, cost {cost:g}: {dearer:+.2e} ± {half_width:.1e}")
+    excess, half_width = _difference(searched, tuned, cost)
+    print(f"  {curve}, n = {servers}, cost {cost:g}: {excess:+.2e} ± {half_width:.1e}")
     what = f"{curve}, n = {servers}, cost {cost:g}: cost above the searched table, upper end"
-    yield Verdict(what, dearer + half_width, DEARER)
+    yield Verdict(what, excess + half_width, LARGEST_EXCESS)
 
 
 def _difference(first: Compared, second: Compared, cost: float) -> tuple[float, float]:
-    """Return by which share the second costs more per arrival than the first, and the half-width.
+    """Return the relative excess cost per arrival of the second policy, and its half-width.
 
     With B blocking and T times, the difference of (1 - B) T + cost B is
     (1 - B_2) (T_2 - T_1) + (cost - T_1) (B_2 - B_1).
@@ -80,7 +82,7 @@ def _difference(first: Compared, second: Compared, cost: float) -> tuple[float, 
     differences = second.mean_execution_time_difference, second.blocking_difference
     total = (1.0 - one.blocking.value) * time + cost * one.blocking.value
     value = sum(w * _known(d).value for w, d in zip(weights, differences, strict=True))
-    # The two differences move against each other, so their half-widths add up at most.
+    # The two differences are negatively correlated, so the sum of their half-widths is a bound.
     half = sum(abs(w) * _known(d).half_width for w, d in zip(weights, differences, strict=True))
     return value / total, half / total
 
@@ -91,7 +93,7 @@ def _known(estimate: Estimate | None) -> Estimate:
     return estimate
 
 
-def _equal_sizes(scenario: Scenario) -> Scenario:
+def _deterministic(scenario: Scenario) -> Scenario:
     classes = (dataclasses.replace(c, size=Deterministic()) for c in scenario.workload.classes)
     return Scenario(Workload(tuple(classes)), scenario.servers)
 

@@ -1,4 +1,4 @@
-"""Tuned policies under a limit, against the least that any policy reaches under it."""
+"""Tuned policies under a limit, against the optimum over all policies under the same limit."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from verification.verdict import Verdict
 
 SEED = 1
 COSTS = (4.0, 16.0)
-MEDIAN, NINE_TENTHS, WORST = 2e-3, 8e-3, 1.5e-2
+MEDIAN, P90, WORST = 2e-3, 8e-3, 1.5e-2
 ROUNDING = 1e-9
 Excess = dict[str, float]
 
 
 def experiments() -> Iterator[Verdict]:
-    """Limits on blocking and on time; few servers; curves that are not concave."""
-    # The random systems come first: their number is what the bounds are about.
+    """Test limits on blocking and on time, few servers, and curves that are not concave."""
+    # The bounds are meant for the random systems, so these come first.
     with ProcessPoolExecutor() as pool:
         for what, systems in (("random", random_systems()), ("named", named(COSTS))):
             times, blockings = _excesses(pool, systems)
-            yield from _judged(f"{what}: excess time at equal blocking", times)
-            _told(f"{what}: excess blocking at equal time", blockings)
+            yield from _verdicts(f"{what}: excess time at equal blocking", times)
+            _print_excess(f"{what}: excess blocking at equal time", blockings)
         yield from _few_servers(pool)
         times, blockings = _excesses(pool, not_concave(COSTS))
-        _told("not concave: excess time at equal blocking", times)
-        _told("not concave: excess blocking at equal time", blockings)
+        _print_excess("not concave: excess time at equal blocking", times)
+        _print_excess("not concave: excess blocking at equal time", blockings)
 
 
 def _excesses(pool: ProcessPoolExecutor, systems: Iterable[System]) -> tuple[Excess, Excess]:
@@ -45,8 +45,8 @@ def _excesses(pool: ProcessPoolExecutor, systems: Iterable[System]) -> tuple[Exc
     )
     apart = {name: times.pop(name) for name in names if simulated[name]}
     if apart:
-        # They keep the limit at the upper end of an interval, and so leave some of it unused.
-        _told("simulated, for their chains are large: excess time", apart)
+        # Their limit holds at the upper end of an interval, so a part of it is unused.
+        _print_excess("simulated, because their chains are large: excess time", apart)
     return times, {name: blockings[name] for name in times}
 
 
@@ -63,60 +63,60 @@ def _both(system: System) -> tuple[float, float, bool]:
 
 
 def _tuned(scenario: Scenario, **target: float) -> Performance | None:
-    """Return how the tuned policy performs; None if no table by idle servers meets the limit."""
+    """Return the performance of the tuned policy; None if no table by idle servers meets it."""
     try:
         answer = tune(scenario, **target, seed=SEED, threads=1).performance
     except ControlError:
         return None
     limited = answer.blocking if "max_blocking" in target else answer.mean_execution_time
-    _keep(limited.value, next(iter(target.values())))
+    _check_limit(limited.value, next(iter(target.values())))
     return answer
 
 
 def _few_servers(pool: ProcessPoolExecutor) -> Iterator[Verdict]:
-    """One class on 10 to 30 servers, limits just below what greedy blocks."""
+    """Test one class on 10 to 30 servers, with limits just below greedy's blocking."""
     cases = list(few_servers())
     found, best = {}, {}
     for (scenario, limit), (own, table) in zip(cases, pool.map(_on_few, cases), strict=True):
         name = f"n = {scenario.servers}, {_curve(scenario)}, limit {limit:.3g}"
         found[name], best[name] = own, table
-    _told("few servers, the best mixture of tables by idle servers that was found", best)
-    _told("few servers, limits just below greedy's blocking", found)
+    _print_excess("few servers, the best mixture found of tables by idle servers", best)
+    _print_excess("few servers, limits just below greedy's blocking", found)
     above = {name: excess - best[name] for name, excess in found.items()}
-    yield from _judged("few servers: above the best mixture of tables", above)
+    yield from _verdicts("few servers: above the best mixture of tables", above)
 
 
 def _on_few(case: tuple[Scenario, float]) -> tuple[float, float]:
-    """Return by how much the tuned policy and the best tables exceed the least time."""
+    """Return the relative excess over the least time of the tuned policy and the best tables."""
     scenario, limit = case
     answer = tune(scenario, max_blocking=limit, seed=SEED, threads=1).performance
-    _keep(answer.blocking.value, limit)
+    _check_limit(answer.blocking.value, limit)
     least = least_time(scenario, limit, tolerance=1e-6).lower_bound
     own = answer.mean_execution_time.value / least - 1.0
     return own, best_time_within(scenario, limit) / least - 1.0
 
 
-def _judged(what: str, found: Excess) -> Iterator[Verdict]:
-    _told(what, found)
+def _verdicts(what: str, found: Excess) -> Iterator[Verdict]:
+    _print_excess(what, found)
     values = np.array(list(found.values()))
     yield Verdict(f"{what}, {values.size} systems: median", float(np.median(values)), MEDIAN)
     tenth = float(np.quantile(values, 0.9))
-    yield Verdict(f"{what}: nine tenths are below", tenth, NINE_TENTHS)
+    yield Verdict(f"{what}: 90 % quantile", tenth, P90)
     yield Verdict(f"{what}: worst", float(values.max()), WORST)
 
 
-def _told(what: str, found: Excess) -> None:
+def _print_excess(what: str, found: Excess) -> None:
     values = np.array([excess for excess in found.values() if math.isfinite(excess)])
     median, tenth, worst = 100.0 * np.quantile(values, (0.5, 0.9, 1.0))
     if values.size < len(found):
         missed = len(found) - values.size
-        print(f"  {what}: {missed} of {len(found)} limits are met by no table by idle servers")
-    print(f"  {what}: median {median:.3f} %, nine tenths {tenth:.3f} %, worst {worst:.3f} %")
+        print(f"  {what}: {missed} of {len(found)} limits cannot be met by a table by idle servers")
+    print(f"  {what}: median {median:.3f} %, p90 {tenth:.3f} %, worst {worst:.3f} %")
     for name in sorted(found, key=lambda name: -found[name])[:5]:
         print(f"    {100.0 * found[name]:.3f} %  {name}", flush=True)
 
 
-def _keep(figure: float, limit: float) -> None:
+def _check_limit(figure: float, limit: float) -> None:
     if figure > limit * (1.0 + ROUNDING):
         raise AssertionError(f"{figure} is above the limit {limit}")
 

@@ -1,4 +1,4 @@
-"""The systems on which tuned policies are measured against the optimum of all policies."""
+"""The systems on which tuned policies are compared with the optimum over all policies."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ LOADS = (0.7, 0.8, 0.9)
 SEED, SMALL_SEED, ODD_SEED = 20_261_118, 20_261_119, 20_261_120
 MOST_STATES = 20_000
 MOST_WIDTHS = 320
-"""Servers times widths beyond which one optimum takes minutes."""
+"""Servers x widths above which the optimum takes minutes."""
 RAREST = 1e-6
-"""Blocking below which the dynamic programme's own bounds are no longer sharp."""
+"""Blocking below which the bounds of the dynamic program are no longer sharp."""
 TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class System:
-    """A scenario, and what a blocked job costs in it, in mean sizes."""
+    """A scenario and a blocking cost, in mean sizes."""
 
     name: str
     scenario: Scenario
@@ -44,19 +44,19 @@ class System:
 
     @cached_property
     def optimum(self) -> OptimalControl:
-        """The best of all policies at this cost."""
+        """The optimum over all policies at this cost."""
         return optimal_control(self.scenario, self.cost, tolerance=TOLERANCE)
 
     @property
     def least_time(self) -> float:
-        """No policy that blocks as many jobs as the optimum has a lower mean execution time."""
+        """Lower bound on the mean execution time of policies with the blocking of the optimum."""
         best = self.optimum
         charged = self.cost * best.problem.mean_size * best.blocking
         return (best.lower_bound - charged) / (1.0 - best.blocking)
 
 
 def named(costs: tuple[float, ...] = COSTS) -> Iterator[System]:
-    """Yield published and textbook curves, one class each, and two and three classes."""
+    """Yield published and textbook curves with one class, and two classes."""
     for servers in (30, 40, 64):
         for load in LOADS:
             yield from _at_costs("sub-linear", Scenario.single(SUBLINEAR, load, servers), costs)
@@ -80,7 +80,7 @@ def not_concave(costs: tuple[float, ...] = COSTS) -> Iterator[System]:
 
 
 def random_systems(count: int = 60) -> Iterator[System]:
-    """Yield as many systems of one class as of two and of three, n from 9 to 71."""
+    """Yield equally many systems with one, two and three classes, n from 9 to 71."""
     rng = np.random.default_rng(SEED)
     for k in range(count):
         classes = 1 + k % 3
@@ -88,7 +88,7 @@ def random_systems(count: int = 60) -> Iterator[System]:
 
 
 def few_servers(count: int = 40) -> Iterator[tuple[Scenario, float]]:
-    """Yield one class on 10 to 30 servers, and a limit just below what greedy blocks."""
+    """Yield one class on 10 to 30 servers, and a limit just below greedy's blocking."""
     rng = np.random.default_rng(SMALL_SEED)
     for _ in range(count):
         servers, d = int(rng.integers(10, 31)), int(rng.integers(2, 6))
@@ -99,7 +99,7 @@ def few_servers(count: int = 40) -> Iterator[tuple[Scenario, float]]:
 
 
 def two_classes(servers: int, load: float) -> Scenario:
-    """Return CIFAR-10 beside a curve whose jobs are twice as large."""
+    """Return two classes: CIFAR-10, and jobs that are twice as large."""
     part = load * servers / 2
     other = SpeedUp([1, 1.9, 2.7])
     classes = (JobClass("a", part, CIFAR), JobClass("b", part / 2, other, mean_size=2.0))
@@ -107,7 +107,7 @@ def two_classes(servers: int, load: float) -> Scenario:
 
 
 def three_classes(servers: int, load: float) -> Scenario:
-    """Return three curves whose sizes are as 1 to 2 to 1/2, each bringing a third of the load."""
+    """Return three classes with mean sizes 1, 2 and 1/2, each with a third of the load."""
     part = load * servers / 3
     return Scenario(
         Workload(
@@ -131,7 +131,7 @@ def _at_costs(name: str, scenario: Scenario, costs: tuple[float, ...]) -> Iterat
 def _random(
     rng: np.random.Generator, name: str, *, classes: int, shapes: tuple[str, ...]
 ) -> System:
-    """Draw a system that the dynamic programme solves in seconds and that blocks some jobs."""
+    """Draw a system that the dynamic program solves in seconds and that blocks some jobs."""
     while True:
         servers, load = int(rng.integers(9, 72)), float(rng.uniform(0.5, 0.95))
         cost = float(np.exp(rng.uniform(math.log(2.0), math.log(32.0))))
@@ -151,7 +151,7 @@ def _random(
 
 
 def _curve(rng: np.random.Generator, shape: str, classes: int) -> SpeedUp:
-    """Draw a curve of up to six widths, fewer where there are more classes, some with gaps."""
+    """Draw a curve of up to six widths, fewer with more classes, some with gaps."""
     d = int(rng.integers(2, 8 - classes))
     speedups = random_speedups(shape, d, rng)
     kept = rng.random(d) < (0.7 if rng.random() < 0.3 else 1.0)

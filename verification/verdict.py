@@ -1,4 +1,4 @@
-"""What does an experiment conclude?"""
+"""The outcome of an experiment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Is the number within its bound? Not a number never is."""
+        """Whether the number is within its bound; a NaN never is."""
         return self.number <= self.bound
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Run every peer on every law it can draw, and show how far its blocking is from the exact one."""
+"""Run every peer with every size law it supports, and compare its blocking with the exact one."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ PEERS = (
     (with_line, 2_000_000),
     (priority_queue, 20_000_000),
 )
-# The standard deviation of the blocking times the root of the arrivals, found by replications.
+# Standard deviation of the blocking x square root of the arrivals, estimated from replications.
 SPREAD = {"exponential": 0.85, "deterministic": 0.78, "lognormal": 0.93}
-# With sizes of infinite variance it falls more slowly: as the fourth root.
+# With sizes of infinite variance it decreases more slowly, like the fourth root.
 PARETO_SPREAD = 0.14
 SEED = 7
 
 
 def spread(law: str, arrivals: int) -> float:
-    """Return about the standard deviation of the blocking in such a run."""
+    """Return the approximate standard deviation of the blocking in such a run."""
     return PARETO_SPREAD / arrivals**0.25 if law == "pareto" else SPREAD[law] / math.sqrt(arrivals)
 
 
 def main() -> None:
-    """Print a line for each run; a deviation beyond 4 would be a fault."""
+    """Print a line for each run; a deviation above 4 indicates an error."""
     exact = model.erlang_b(model.OFFERED, model.PLACES)
     print(f"exact blocking {exact:.6f}")
     for peer, arrivals in PEERS:

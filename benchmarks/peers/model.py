@@ -1,4 +1,4 @@
-"""Which loss system do the peers simulate, and what does it look like in equilibrium?
+"""The loss system that the peers simulate, and its equilibrium.
 
 4,000 servers; every job takes 5 of them and runs 5 times faster, so at most 800 jobs run at once.
 """
@@ -28,7 +28,7 @@ BLOCK = 1 << 14
 
 
 def erlang_b(offered: float, places: int) -> float:
-    """Return the exact blocking, by the recursion on the number of places."""
+    """Return the exact blocking by the recursion on the number of places."""
     blocking = 1.0
     for place in range(1, places + 1):
         blocking = offered * blocking / (place + offered * blocking)
@@ -36,9 +36,9 @@ def erlang_b(offered: float, places: int) -> float:
 
 
 def refuse_unless(law: str, laws: tuple[str, ...], peer: str) -> None:
-    """Raise if the peer cannot draw the law."""
+    """Raise if the peer does not support the size law."""
     if law not in laws:
-        raise ValueError(f"{peer} cannot draw sizes of law {law!r}; choose one of {laws}")
+        raise ValueError(f"{peer} does not support size law {law!r}; choose one of {laws}")
 
 
 def draw_sizes(law: str, count: int, generator: np.random.Generator) -> np.ndarray:
@@ -54,7 +54,7 @@ def draw_sizes(law: str, count: int, generator: np.random.Generator) -> np.ndarr
 
 
 def services(law: str, generator: np.random.Generator) -> Iterator[float]:
-    """Yield running times without end, drawn in blocks as NumPy likes it."""
+    """Yield execution times without end, drawn in blocks because that is faster in NumPy."""
     while True:
         yield from (draw_sizes(law, BLOCK, generator) / SPEED_UP).tolist()
 
@@ -66,12 +66,12 @@ def gaps(generator: np.random.Generator) -> Iterator[float]:
 
 
 def running_at_start(law: str, generator: np.random.Generator) -> list[float]:
-    """Draw the remaining running times of the jobs found in equilibrium.
+    """Draw the remaining execution times of the jobs that run in equilibrium.
 
-    Their number is a Poisson number held below the places, and each has the residual law: a uniform
-    share of a length-biased size (Sevast'yanov 1957). Starting here spares the warm-up, which sizes
-    of infinite variance would make as long as any run: from empty, the offered load still misses
-    a share 0.38/sqrt(t) after t mean running times.
+    Their number is a truncated Poisson number, and each has the residual law: a uniform share of a
+    length-biased size (Sevast'yanov 1957). This start needs no warm-up. From an empty start, sizes
+    of infinite variance would need a very long one: after t mean execution times a share
+    0.38/sqrt(t) of the offered load is still missing.
     """
     while (jobs := int(generator.poisson(OFFERED))) > PLACES:
         pass

@@ -1,10 +1,10 @@
-// How quick is the plain C++ program: a std::priority_queue of departure times?
+// A simple simulation of a loss system: a std::priority_queue of departure times.
 //
 //   priority_queue fixed|mixed exponential|deterministic|lognormal|pareto ARRIVALS SEED
 //
 // fixed: every job takes 5 of 4,000 servers, from equilibrium (M/G/800/800).
-// mixed: jobs ask for 3 or 4 servers and take what is idle, from empty after a warm-up.
-// Prints one line of JSON; "seconds" is CPU time of the arrivals counted, draws included.
+// mixed: jobs get 3 or 4 servers, or what is idle, from empty after a warm-up.
+// Prints one line of JSON; "seconds" is CPU time of the counted arrivals with their random numbers.
 
 #include <bit>
 #include <cmath>
@@ -85,7 +85,7 @@ public:
     }
 };
 
-// Each law draws a size of unit mean, and one biased by its length, for the jobs found at the start.
+// Each law draws a size of unit mean, and a length-biased one for the jobs that run at the start.
 struct Exponential {
     double size(Random& random) const { return random.exponential(); }
     double biased(Random& random) const { return random.exponential() + random.exponential(); }

@@ -1,8 +1,8 @@
-"""How quick is the plain C++ program of a careful user?
+"""A simple C++ program with a priority queue of departures.
 
-`priority_queue.cpp` is compiled here with `g++ -O3 -march=native` for this machine, not timed.
-The time is CPU time measured inside the program: the arrivals and their draws, without start-up,
-the jobs placed at the start, or the warm-up of `run_mixed`.
+`priority_queue.cpp` is compiled with `g++ -O3 -march=native`; compilation is not timed. The time is
+CPU time measured inside the program: arrivals and random numbers, without start-up, the jobs placed
+at the start and the warm-up of `run_mixed`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tempfile import TemporaryDirectory
 from benchmarks.peers import PeerResult, model
 
 LAWS = model.LAWS
-# Without a closed form there is no equilibrium to start from, and a warm-up cannot settle sizes
-# of infinite variance.
+# Without a closed form there is no equilibrium start, and no warm-up is long enough for sizes of
+# infinite variance.
 MIXED_LAWS = ("exponential", "deterministic", "lognormal")
 SOURCE = Path(__file__).with_suffix(".cpp")
 
 
 @functools.cache
 def compiled() -> tuple[Path, TemporaryDirectory[str]]:
-    """Return the program, and the folder that is removed once nobody holds it."""
+    """Return the program and its temporary folder, which is removed with the last reference."""
     compiler = shutil.which("g++")
     if compiler is None:
         raise FileNotFoundError("g++ is not on the path; install it (Debian: apt-get install g++)")
@@ -55,7 +55,7 @@ def run(law: str, arrivals: int, seed: int) -> PeerResult:
 
 
 def run_mixed(law: str, arrivals: int, seed: int) -> PeerResult:
-    """Simulate jobs that ask for 3 or 4 servers and take what is idle, after a warm-up.
+    """Simulate jobs that get 3 or 4 servers, or what is idle, after a warm-up.
 
     The shares are 0.625 and 0.375, the speed-ups 1, 1.8, 2.5 and 3, the load 0.8 on 4,000 servers:
     the blocking is about 0.0203 with exponential sizes, and depends on their law.

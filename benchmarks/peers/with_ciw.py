@@ -1,9 +1,9 @@
-"""How quick is Ciw, with 800 servers and no room to wait?
+"""Ciw, with 800 servers and no waiting room.
 
-Departing and rejected customers are not kept and completed services leave no record, through the
-hooks Ciw offers for that. The time is that of `simulate_until_max_customers`; a first call of it,
-not timed, places the jobs found at the start as one batch of a class of their own. Ciw looks at
-every server at every event, so its speed falls with their number.
+Departed and rejected customers and completed services are not recorded; Ciw has hooks for this. The
+time is that of `simulate_until_max_customers`. A first call, which is not timed, places the jobs
+that run at the start as one batch of a separate class. Ciw checks every server at every event, so
+its speed decreases with their number.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class ForgetfulExit(ciw.ExitNode):
 
 
 class Pareto(ciw.dists.Distribution):
-    """The law Ciw leaves to its users."""
+    """The Pareto distribution, which Ciw does not provide."""
 
     def sample(self, t: float | None = None, ind: ciw.Individual | None = None) -> float:  # noqa: ARG002 - Ciw's signature
-        """Draw a running time, from the generator that Ciw seeds."""
+        """Draw an execution time, from the generator that Ciw seeds."""
         return model.PARETO_LEAST / model.SPEED_UP * random.paretovariate(model.PARETO_SHAPE)
 
 
 def service(law: str) -> ciw.dists.Distribution:
-    """Return the law of the running times."""
+    """Return the distribution of the execution times."""
     log_mean = -model.LOGNORMAL_VARIANCE / 2 - math.log(model.SPEED_UP)
     return {
         "exponential": ciw.dists.Exponential(model.SPEED_UP),
@@ -83,12 +83,12 @@ def run(law: str, arrivals: int, seed: int) -> PeerResult:
     ciw.seed(seed)
     running = model.running_at_start(law, np.random.default_rng(seed))
     simulation = loss_system(law, running)
-    # The batch and one arrival more: Ciw divides by the time at the end of every call.
+    # The batch and one more arrival: Ciw divides by the time at the end of every call.
     placed = len(running) + 1
     simulation.simulate_until_max_customers(placed, method="Arrive")
     started = time.process_time()
     simulation.simulate_until_max_customers(placed + arrivals, method="Arrive")
     seconds = time.process_time() - started
-    door = simulation.nodes[0]
-    blocked = 1 - door.number_accepted_individuals_per_class["Job"] / (arrivals + 1)
+    entrance = simulation.nodes[0]
+    blocked = 1 - entrance.number_accepted_individuals_per_class["Job"] / (arrivals + 1)
     return PeerResult("Ciw", arrivals / seconds, blocked, arrivals)

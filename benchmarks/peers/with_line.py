@@ -1,13 +1,13 @@
-"""How quick is LINE, with its compiled engine?
+"""LINE, with its compiled simulator LDES.
 
-LINE's discrete-event simulator LDES comes with the wheel as a native program, so no JVM is needed.
-The loss system is a delay station inside a region of 800 jobs that drops the others: a queue with
-800 servers and a capacity of 800 gives the same path, job by job, at a third of the speed, for LDES
-looks for an idle server one by one. Confidence intervals and the transient filter are off.
+LDES is a native program in LINE's wheel, so no JVM is needed. The loss system is a delay station in
+a region of 800 jobs that drops further ones. A queue with 800 servers and a capacity of 800 gives
+the same path at a third of the speed, because LDES searches for an idle server one by one.
+Confidence intervals and the transient filter are off.
 
-The time is CPU time of the LDES process: some milliseconds of start-up and of reading the model
-are in it, Python's part is not. The run starts empty and LDES counts from there, which lowers the
-blocking by about 0.4 % of itself in a run of a million arrivals.
+The time is CPU time of the LDES process. It includes some milliseconds of start-up and of reading
+the model, but not Python's part. The run starts empty and is counted from the start, which lowers
+the blocking by about 0.4 % of its value in a run of a million arrivals.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from line_solver import (
 
 from benchmarks.peers import PeerResult, model
 
-# LDES refuses Pareto sizes of infinite variance.
+# LDES does not accept Pareto sizes of infinite variance.
 LAWS = ("exponential", "deterministic", "lognormal")
 
 
 def service(law: str) -> Exp | Det | Lognormal:
-    """Return the law of the running times."""
+    """Return the distribution of the execution times."""
     log_mean = -model.LOGNORMAL_VARIANCE / 2 - math.log(model.SPEED_UP)
     return {
         "exponential": Exp(model.SPEED_UP),
@@ -65,7 +65,7 @@ def _children_seconds() -> float:
 
 
 def run(law: str, arrivals: int, seed: int) -> PeerResult:
-    """Simulate about that many arrivals, from empty: LDES counts completions."""
+    """Simulate about this number of arrivals from empty; LDES counts completions."""
     model.refuse_unless(law, LAWS, "LINE")
     completions = round(arrivals * (1 - model.erlang_b(model.OFFERED, model.PLACES)))
     solver = SolverLDES(

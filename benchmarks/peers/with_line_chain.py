@@ -1,8 +1,8 @@
-"""How quick is LINE's solver of Markov chains on two rigid classes?
+"""LINE's Markov chain solver, with two rigid classes.
 
-Both classes share a region of n servers that drops what does not fit. LINE lists the states up to
-a cutoff per class, which is set to what fits, so nothing is truncated and no state is wasted; its
-warning that truncation may be inaccurate is silenced for that reason.
+Both classes share a region of n servers that drops jobs that do not fit. LINE enumerates the states
+up to a cutoff for each class. It is set to the largest number that fits, so nothing is truncated;
+LINE's warning about truncation is therefore suppressed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WIDTHS = (1, 5)
 
 @dataclass(frozen=True)
 class ChainResult:
-    """What a solver of chains said, and how long it took.
+    """The result of a chain solver and its time.
 
     Attributes:
         seconds: CPU time of the solver, without building the model.

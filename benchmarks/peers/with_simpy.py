@@ -1,8 +1,8 @@
-"""How quick is SimPy, used with care?
+"""SimPy.
 
-Arrivals and departures are bare timeouts with callbacks, twice as quick as a process per job.
-Random numbers come from NumPy in blocks. The time is that of `Environment.run`, draws included;
-the jobs found at the start are placed before.
+Arrivals and departures are timeouts with callbacks, which is twice as fast as a process per job.
+Random numbers come from NumPy in blocks. The time is that of `Environment.run`, including random
+numbers; the jobs that run at the start are placed before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LAWS = model.LAWS
 
 
 class LossSystem:
-    """Places that jobs hold while they run; who finds none is lost."""
+    """Places that jobs hold while they run; a job that finds none is lost."""
 
     def __init__(self, law: str, arrivals: int, seed: int) -> None:
         generator = np.random.default_rng(seed)
@@ -36,7 +36,7 @@ class LossSystem:
         self.timeout(next(self.gaps)).callbacks.append(self.arrive)
 
     def arrive(self, _: simpy.Event) -> None:
-        """Start the job if there is room, and await the next."""
+        """Start the job if there is a free place, and schedule the next arrival."""
         if self.busy < model.PLACES:
             self.busy += 1
             self.timeout(next(self.services)).callbacks.append(self.depart)
@@ -49,7 +49,7 @@ class LossSystem:
             self.last.succeed()
 
     def depart(self, _: simpy.Event) -> None:
-        """Give the place back."""
+        """Release the place."""
         self.busy -= 1
 
 

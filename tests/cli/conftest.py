@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of a command."""
+"""Run commands at a terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# In a process of its own: a pseudo-terminal whose other end nobody reads would block the command.
+# In a separate process: a pseudo-terminal that is not read would block the command.
 CODE = """
 import os, pty, subprocess, sys, threading
 master, slave = pty.openpty()
@@ -30,7 +30,7 @@ sys.exit(done.returncode)
 
 @pytest.fixture(scope="session")
 def on_terminal():
-    """Run a command whose standard error is a terminal; return what appears there."""
+    """Run a command whose standard error is a terminal; return its text."""
 
     def shown(*arguments: str) -> str:
         command = [sys.executable, "-c", CODE, *arguments]

@@ -1,4 +1,4 @@
-"""Kernels as they run, and the very same lines as plain Python."""
+"""The kernels, compiled and as plain Python."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ COMPILED = SimpleNamespace(
 def _interpreted(module):
     """Load a second copy of a module, in which nothing is compiled.
 
-    A copy rather than the module with its helpers swapped: a kernel that is compiled while they
-    are would stay in the cache that way.
+    It is a copy because replacing the helpers of the module itself would affect kernels that are
+    compiled, and cached, in the meantime.
     """
     spec = importlib.util.spec_from_file_location(module.__name__, module.__file__)
     copy = importlib.util.module_from_spec(spec)
@@ -47,5 +47,5 @@ def kernels(request, both_ways):
 
 @pytest.fixture(params=SYSTEMS)
 def case(request, kernels):
-    """A system of optimal control, whose decisions these kernels made."""
+    """A system whose optimal decisions are computed by these kernels."""
     return ControlCase(kernels, *request.param)

@@ -1,4 +1,4 @@
-"""Small systems of optimal control, spelled for the kernels and for their naive twin."""
+"""Small systems of optimal control, in the form of the kernels and of the naive version."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SYSTEMS = [
 
 
 class ControlCase:
-    """A system, random values, and the decisions that are best for them, in both spellings."""
+    """A system, random values, and the best decisions for them, in both forms."""
 
     def __init__(self, kernels, workload, servers, seed):
         self.kernels = kernels
@@ -67,7 +67,7 @@ class ControlCase:
         )  # fmt: skip
 
     def met(self):
-        """Which states does the empty one lead to?"""
+        """Return the states that are reachable from the empty one."""
         reach = np.zeros(self.problem.states, dtype=bool)
         reach[0] = True
         for _ in range(self.problem.states):

@@ -1,4 +1,4 @@
-"""The slow, obvious twin of arrival times drawn in a kernel: whole paths first, then arrivals."""
+"""Naive version of the arrival times drawn in a kernel: whole paths first, then arrivals."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import itertools
 
 
 def renewals(gaps, mean):
-    """Add gaps up."""
+    """Return the cumulative sums of the gaps."""
     return [mean * total for total in itertools.accumulate(gaps)]
 
 
 def level_after(level, uniform, leaving):
-    """Return the level that a uniform number picks by the rates of leaving this one."""
+    """Return the next level, chosen by a uniform number and the rates of leaving this one."""
     left = uniform * sum(leaving[level])
     for other, rate in enumerate(leaving[level]):
         if left < rate:

@@ -1,4 +1,4 @@
-"""The slow, obvious twin of the lock-step chain: one replication, one event at a time."""
+"""Naive version of the lock-step chain: one replication, one event at a time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ MASK = 2**64 - 1
 
 
 class Xoshiro:
-    """xoshiro256+ from its published description, in Python integers."""
+    """xoshiro256+ after its published description, in Python integers."""
 
     def __init__(self, words):
         self.s = [int(word) for word in words]

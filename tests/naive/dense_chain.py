@@ -1,6 +1,6 @@
-"""The slow, obvious twin of the exact chain: walk to every state there is, eliminate one by one.
+"""Naive version of the exact chain: find every reachable state, then eliminate one by one.
 
-Only `Policy.decide` is asked; what is granted, and how phases follow each other, is written here.
+Only `Policy.decide` is called; granted widths and transitions of phases are computed here.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from moldable import Policy, Workload
 
 
-class TooMany(Exception):  # noqa: N818 - no error, a way out of the walk
-    """There are more states than the dense matrix is meant for."""
+class TooMany(Exception):  # noqa: N818 - ends the search for states
+    """There are too many states for a dense matrix."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Dense:
 
 
 def granted(curve, wish, idle, *, strict):
-    """Return the width that a wish comes to, or None if the job is blocked."""
+    """Return the width that is granted for a drawn width, or None if the job is blocked."""
     if strict:
         return wish if wish <= idle else None
     fitting = [width for width in curve if width <= min(wish, idle)]
@@ -50,7 +50,7 @@ def granted(curve, wish, idle, *, strict):
 
 
 def chances(policy: Policy, job_class, idle):
-    """Return {width or None: probability} for a job that finds so many idle servers."""
+    """Return {width or None: probability} for a job that finds `idle` idle servers."""
     curve = dict(
         zip(job_class.speedup.widths.tolist(), job_class.speedup.speedups.tolist(), strict=True)
     )
@@ -61,13 +61,13 @@ def chances(policy: Policy, job_class, idle):
 
 
 def solve(workload: Workload, servers: int, policy: Policy, most_states: int = 10_000) -> Dense:
-    """Return the stationary law of classes that share servers."""
+    """Return the stationary distribution of classes that share servers."""
     states, rates = all_rates(workload, servers, policy, most_states)
     return _sums(workload, servers, policy, dict(zip(states, _eliminate(rates), strict=True)))
 
 
 def all_rates(workload: Workload, servers: int, policy: Policy, most_states: int = 10_000):
-    """Return the states that the empty system leads to, and the rates from each (row) to each."""
+    """Return the states reachable from the empty system, and the rates from each (row) to each."""
     steps = _walk(workload, servers, policy, most_states)
     states = list(steps)
     place = {state: k for k, state in enumerate(states)}
@@ -79,7 +79,7 @@ def all_rates(workload: Workload, servers: int, policy: Policy, most_states: int
 
 
 def _walk(workload, servers, policy, most_states):
-    """Return {state: [(next state, rate)]} of all that the empty system leads to."""
+    """Return {state: [(next state, rate)]} of all states reachable from the empty system."""
     phases = [part.size.phases for part in workload.classes]
     seen: dict = {}
     waiting = [()]
@@ -124,9 +124,9 @@ def _changed(jobs, slot=None, by=0):
 
 
 def _eliminate(rates):
-    """Return the stationary law by the elimination of Grassmann, Taksar and Heyman (1985).
+    """Return the stationary distribution by the elimination of Grassmann, Taksar and Heyman (1985).
 
-    Nothing is ever subtracted, so every probability comes out to nearly all digits.
+    There are no subtractions, so every probability is accurate to nearly all digits.
     """
     rates = rates.copy()
     for k in range(len(rates) - 1, 0, -1):

@@ -1,7 +1,7 @@
-"""EQUI event by event: all servers shared evenly among the jobs present, whatever the sizes.
+"""Simulation of EQUI event by event: all servers are shared evenly among the running jobs.
 
-All jobs run at one speed, so a clock of service attained by anyone present is enough: a job that
-arrives when it shows v departs when it shows v + size, and the next to depart is the least of them.
+All jobs run at the same speed, so one clock of attained service is enough: a job that arrives at
+clock time v departs at v + size, and the job with the least of these departs next.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Estimate:
 
 
 def speed(curve, share):
-    """The best speed that up to `share` servers give, straight lines joining the widths."""
+    """Return the best speed on up to `share` servers, interpolated linearly between widths."""
     points = [(0, 0.0), *sorted(curve.items())]
     best = 0.0
     for (left, low), (right, high) in pairwise(points):
@@ -38,8 +38,8 @@ def speed(curve, share):
 def simulate(curve, arrival_rate, draw, servers, *, arrivals, replications, warmup, seed):
     """Simulate from empty; `draw(rng, count)` gives sizes, `curve` is {width: speed-up}.
 
-    `arrivals` are counted in each replication after `warmup` others. The mean time is that of jobs
-    let in, by Little's law over the counted time.
+    `arrivals` are counted in each replication after `warmup` others. The mean time is that of
+    accepted jobs, by Little's law over the counted time.
     """
     curve = {width: value for width, value in curve.items() if width <= servers}
     speeds = [0.0, *(speed(curve, servers / jobs) for jobs in range(1, servers + 1))]

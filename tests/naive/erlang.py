@@ -1,4 +1,4 @@
-"""Erlang's loss formula by its recursion, the oracle of every one-width system."""
+"""Erlang's loss formula by its recursion, the exact answer for systems with one width."""
 
 from __future__ import annotations
 

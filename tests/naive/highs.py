@@ -1,4 +1,4 @@
-"""The paper's linear programs handed to HiGHS as they stand, for comparison."""
+"""The paper's linear programs solved by HiGHS, for comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slow, obvious twin of the bucket ring: a sorted list of departures."""
+"""Naive version of the bucket ring: a sorted list of departures."""
 
 from __future__ import annotations
 

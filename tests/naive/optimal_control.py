@@ -1,7 +1,7 @@
-"""The slow, obvious twin of optimal control: states in a dictionary, and two ways to the optimum.
+"""Naive version of optimal control: states in a dictionary, and two methods for the optimum.
 
-One is the linear programme over occupation measures, handed to HiGHS; the other relative value
-iteration, written as in the textbooks.
+One is the linear program over occupation measures, solved by HiGHS; the other is relative value
+iteration.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class NaiveControl:
         return (*state[:kind], state[kind] + by, *state[kind + 1 :])
 
     def departures(self, state):
-        """Yield (next state, rate) of all jobs that may end."""
+        """Yield (next state, rate) for all jobs that may end."""
         for k, jobs in enumerate(state):
             if jobs:
                 yield self.moved(state, k, -1), jobs / self.kinds[k][2]
@@ -60,7 +60,7 @@ class NaiveControl:
     def least_cost(self, blocking_cost, *, only_blocking=False, max_time=None):
         """Return the least cost per arrival of all policies, randomised ones included, by HiGHS.
 
-        With `max_time`, only of those whose accepted jobs take at most that on average.
+        With `max_time`, only policies with at most this mean execution time are considered.
         """
         columns, cost = [], []  # (class, state, kind): rate at which it is granted; then the law
         for j, state in itertools.product(range(len(self.arrivals)), self.states):
@@ -104,7 +104,7 @@ class NaiveControl:
     def improved(self, values, blocking_cost):
         """Return, for these values, the best kinds {(class, state): kind} and each state's change.
 
-        Values are a dictionary; the first of equally good kinds counts as the best.
+        Values are a dictionary; among equally good kinds the first is chosen.
         """
         best, changes = {}, {}
         for state in self.states:

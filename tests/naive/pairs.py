@@ -1,4 +1,4 @@
-"""The slow, obvious twin of the frontier: try every width and every pair of widths."""
+"""Naive version of the frontier: try every width and every pair of widths."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def best_division(
     weights: list[float],
     servers: int,
 ) -> float:
-    """Return the least weighted mean time over every way to hand out whole servers."""
+    """Return the least weighted mean time over all divisions into whole servers."""
     total = sum(rates)
 
     def best_from(j: int, left: int) -> float:

@@ -1,4 +1,4 @@
-"""The slow, obvious twin of a table of quantiles: one number at a time, by halving."""
+"""Naive version of a table of quantiles: one number at a time, by bisection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random speed-ups of every shape that machines produce."""
+"""Random speed-ups of every shape that occurs in measurements."""
 
 from __future__ import annotations
 

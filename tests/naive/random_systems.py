@@ -1,4 +1,4 @@
-"""Random workloads and policies of every kind the library knows."""
+"""Random workloads and policies of every kind in the library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLICIES = ("greedy", "greedy(p)", "greedy(p*)", "fixed", "rigid", "thresholds",
 
 @dataclass(eq=False)
 class RandomTable(Policy):
-    """Draws its own decision for each class and idle count, once."""
+    """Draws one decision for each class and idle count, once."""
 
     rng: np.random.Generator
     strict: bool = False
@@ -58,7 +58,7 @@ def random_curve(rng, most_widths) -> SpeedUp:
 
 
 def random_workload(rng, servers, *, classes, most_widths, size=None) -> Workload:
-    """Draw classes that together bring between 0.3 and 1.3 of the servers' work."""
+    """Draw classes with a total load between 0.3 and 1.3."""
     offered = rng.dirichlet(np.ones(classes)) * rng.uniform(0.3, 1.3) * servers + 0.01
     parts = []
     for j in range(classes):

@@ -1,4 +1,4 @@
-"""A run of the chain of counts, job by job, until it comes down, goes up or ends."""
+"""Naive version of the splitting kernel: a run of the chain of counts, job by job."""
 
 from __future__ import annotations
 

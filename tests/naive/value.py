@@ -1,4 +1,4 @@
-"""The value policy by dense linear algebra, one equation after the other, nothing cut off.
+"""Naive version of the value policy: dense linear algebra, and no idle counts left out.
 
 Kinds are tuples (class, width, mean time, weight), classes given by their arrival rates.
 """
@@ -11,7 +11,7 @@ STRAY = 1e-6
 
 
 def arrivals(kinds, rates, table, idle):
-    """Return the arrival rate of each kind with so many idle servers."""
+    """Return the arrival rate of each kind with `idle` idle servers."""
     found = []
     for k, (j, width, _, _) in enumerate(kinds):
         fitting = sum(1 for other in kinds if other[0] == j and other[1] <= idle)
@@ -21,7 +21,7 @@ def arrivals(kinds, rates, table, idle):
 
 
 def dense_generator(kinds, coming, going):
-    """Return the generator of the idle servers; departures that do not fit are struck out."""
+    """Return the generator of the idle servers; departures that do not fit are left out."""
     states = len(coming)
     generator = np.zeros((states, states))
     for z in range(states):
@@ -36,7 +36,7 @@ def dense_generator(kinds, coming, going):
 
 
 def value_round(kinds, rates, servers, table, shares, charge):
-    """Return the law, the new shares, g, the values of kinds, the rent and the better table."""
+    """Return the distribution, new shares, g, the kinds' values, the rent and a better table."""
     states, count = servers + 1, len(kinds)
     coming = np.array([arrivals(kinds, rates, table, z) for z in range(states)])
     going = np.array(
@@ -89,7 +89,7 @@ def value_round(kinds, rates, servers, table, shares, charge):
 
 
 def value_table(kinds, rates, servers, charge, rounds=400):
-    """Repeat until the table and the shares no longer change; begin with the fastest that fits."""
+    """Iterate until the table and the shares no longer change, from the fastest widths that fit."""
     table = [
         [
             max((k for k, (own, w, _, _) in enumerate(kinds) if own == j and w <= z), default=-1)

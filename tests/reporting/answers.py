@@ -1,4 +1,4 @@
-"""Made-up answers, to see how they are told."""
+"""Artificial results, to test how they are printed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from moldable.system.performance import Estimate
 
 
 def performing(blocking: Estimate, mean_time: float) -> Performance:
-    """Return an answer with these two figures; the rest is some real answer's."""
+    """Return a result with these two figures; the rest is taken from a real one."""
     some = evaluate(Scenario.single(SpeedUp([1.0]), 0.5, 2))
     return dataclasses.replace(
         some, blocking=blocking, mean_execution_time=Estimate.exact(mean_time)

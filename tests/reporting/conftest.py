@@ -1,4 +1,4 @@
-"""What a person reads, as lines to compare."""
+"""Printed results as lines to compare."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from moldable.cli.output import console
 
 @pytest.fixture
 def shown(capsys, monkeypatch):
-    """Print an answer and return its lines; spaces side by side count as one."""
+    """Print a result and return its lines, with repeated spaces replaced by one."""
     monkeypatch.setenv("COLUMNS", "120")
 
     def lines(show, answer):

@@ -83,7 +83,7 @@ def test_it_says_what_was_found_and_where(tmp_path):
     words = [sys.executable, "-m", "reproduction", "fluid", "--scale", "tiny", "--out", tmp_path]
     result = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("fluid: Simulated paths close in on the fluid equations")
+    assert result.stdout.startswith("fluid: Simulated paths converge to the fluid equations")
     assert result.stdout.endswith(f"Results and figures: {tmp_path}\n")
     assert {"manifest.json", "results/fluid.csv", "figures/fluid.png"} <= set(files(tmp_path))
 
@@ -105,7 +105,7 @@ def test_a_finished_folder_is_refused_and_kept(unbroken, in_process):
     before = files(folder)
     out = ("errata", "--scale", "tiny", "--out", str(folder))
     for arguments, advice in (
-        (out, "--resume to go on with it, --overwrite to give it up"),
+        (out, "--resume to continue it, --overwrite to delete it"),
         ((*out, "--seed", "2", "--resume"), "seed 1, not 2"),
         ((*out, "--resume", "--overwrite"), "choose one of them"),
     ):
@@ -157,12 +157,12 @@ def in_process(capsys):
     [
         (("tabel",), "did you mean 'table'"),
         (("table", "--scale", "ful"), "did you mean 'full'"),
-        (("table", "--seed", "-1"), "--seed -1 must be a whole number from 0"),
+        (("table", "--seed", "-1"), "--seed -1 must be a non-negative integer"),
         (("table", "--threads", "0"), "--threads 0 must be at least 1"),
         (("table", "--out", "/dev/null/results"), "choose another --out"),
         (("table", "--dask", "nowhere"), "see python -m reproduction --help"),
         (("table", "--seed", "x"), "--seed: invalid int value: 'x'"),
-        (("report", "/dev/null/results"), "make some with: python -m reproduction --out"),
+        (("report", "/dev/null/results"), "compute them with: python -m reproduction --out"),
         ((RED,), "\\x1b[31mred\\x07"),
         ((f"--{RED}",), "\\x1b[31mred\\x07"),
         (("table", "--out", f"/dev/null/{RED}"), "\\x1b[31mred\\x07"),
@@ -190,7 +190,7 @@ def test_an_interrupt_keeps_finished_cells(tmp_path):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "go on with --resume" in said
+    assert "continue with --resume" in said
 
 
 def test_another_programs_folder_is_left_alone_whatever_is_asked(in_process, tmp_path):

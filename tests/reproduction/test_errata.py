@@ -45,7 +45,7 @@ def test_a_session_can_be_repeated_as_a_doctest():
 @pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.key)
 def test_every_session_shows_what_is_said(erratum):
     session, names = transcribe(erratum.program)
-    assert "{" not in erratum.said.format(**names)
+    assert "{" not in erratum.finding.format(**names)
     # Comparisons come out as the text says, except those between assumptions.
     if erratum.key not in ("property-p2", "uniqueness"):
         assert "False" not in session

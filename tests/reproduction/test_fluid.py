@@ -40,4 +40,4 @@ def test_tables_and_texts_say_what_was_found():
     assert len(made.tables["fluid"]) == 6
     assert len(made.drawings) == 2
     assert "1.349" in made.page
-    assert "1.35 times the servers" in made.findings[0]
+    assert "1.35 times the number of servers" in made.findings[0]

@@ -20,7 +20,7 @@ OTHER = {"scale": "tiny", "seed": 2}
 
 
 def started(path: Path, parameters=PARAMETERS, **options) -> RunFolder:
-    """Begin a run, or go on with one, and stop at once."""
+    """Start or resume a run, and stop at once."""
     with begin(path, parameters, **options) as folder:
         return folder
 
@@ -144,7 +144,7 @@ def test_a_manifest_of_something_else_is_refused(tmp_path):
 
 
 def test_a_folder_without_results_cannot_be_read(tmp_path):
-    with pytest.raises(MoldableError, match="holds no results"):
+    with pytest.raises(MoldableError, match="has no results"):
         RunFolder.read(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""How often intervals hold the exact answer, over many seeds."""
+"""Coverage of confidence intervals, over many seeds."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Reserve(Policy):
 
 
 def held(seeds, workload, servers, policy, *, figure=lambda answer: answer.blocking, **options):
-    """Count the intervals that hold the exact answer, and those that were given.
+    """Return the number of intervals that contain the exact answer, and of all intervals.
 
     Args:
         seeds: of the runs.
         workload: the classes.
-        servers: the size of the cluster.
-        policy: what grants widths.
-        figure: which figure of an answer is meant.
+        servers: the number of servers.
+        policy: the policy.
+        figure: returns the estimate to check from an answer.
         options: of the simulation.
     """
     answer = evaluate(Scenario(workload, servers), policy)

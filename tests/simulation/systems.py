@@ -1,4 +1,4 @@
-"""Systems that several tests simulate, and what they compare."""
+"""Systems that several tests simulate, and the numbers that they compare."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moldable.system.loss_system import build_system
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 CHAIN = Scenario.single(PAPER, 0.8, 40)
 RING = Scenario.single(PAPER, 0.8, 40, size=Lognormal(1.0))
-# The quantiles of the second law are in pieces, for no grid is fine enough for them.
+# The quantiles of the second law are tabulated in pieces: no grid is fine enough.
 TWO = Scenario(
     Workload(
         (
@@ -24,7 +24,7 @@ TWO = Scenario(
 
 
 def numbers(answer):
-    """All of an answer that does not depend on the machine or the moment."""
+    """Return the part of an answer that does not depend on the machine or the time."""
     answer = answer.to_dict()
     for changing in ("arrivals_per_second", "provenance"):
         del answer[changing]
@@ -32,6 +32,6 @@ def numbers(answer):
 
 
 def plan_of(scenario, start, jobs=1, batches=1):
-    """A plan with one unit of time of warm-up."""
+    """Return a plan with a warm-up of one unit of time."""
     system = build_system(scenario, None)
     return Plan(system, start, 1.0, jobs=jobs, batches=batches, finished=False, seed=4, stream=MAIN)

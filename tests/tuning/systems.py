@@ -1,4 +1,4 @@
-"""Systems small enough for the linear programme over all policies."""
+"""Systems small enough for the linear program over all policies."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ SYSTEMS = {
 
 
 def cost(answer, price):
-    """What an arrival costs if the mean size is 1."""
+    """Return the cost per arrival if the mean size is 1."""
     blocking, time = answer.blocking.value, answer.mean_execution_time.value
     return (1 - blocking) * time + price * blocking

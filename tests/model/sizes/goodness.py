@@ -1,4 +1,4 @@
-"""How far is a sample from a law? Kolmogorov and Smirnov's distance, in its own scale."""
+"""The Kolmogorov-Smirnov distance of a sample from a distribution, times sqrt(n)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Floats = npt.NDArray[np.float64]
 
 DRAWS = 1_000_000
 CRITICAL = 2.0
-"""A true law exceeds this once in 1,500 samples; a scale 1 % wrong must exceed it at DRAWS."""
+"""The true law exceeds this once in 1,500 samples; a scale 1 % wrong must exceed it at DRAWS."""
 
 
 def distance(sample: Floats, cdf: Callable[[Floats], Floats], points: int = 2000) -> float:

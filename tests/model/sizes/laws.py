@@ -1,4 +1,4 @@
-"""One law of every kind, for the tests that all laws must pass."""
+"""One size law of every kind, for the tests that all laws must pass."""
 
 from __future__ import annotations
 
