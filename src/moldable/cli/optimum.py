@@ -50,23 +50,30 @@ def optimum(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compute the widths with the least mean execution time on a large cluster.
+    """Compute optimal widths for a large cluster.
 
-    The answer is the optimum of the paper's linear program. With --servers it also predicts
-    blocking and execution time on that many servers, where jobs that find no idle server are lost.
+    The answer is the optimum of the paper's linear program: the shares of jobs at each width with
+    the least mean execution time. With --servers it also predicts blocking and execution time on
+    that many servers, where jobs that find no idle server are lost.
 
     \b
     Examples:
       moldable optimum --speedup 1,1.8,2.5,3,3.4 --load 0.8
-      moldable optimum --speedup amdahl:0.95:64 --regime 1/2,0.1 --servers 4000
-      moldable optimum --speedup measured.csv --load 0.7 --servers 64 --plot frontier.svg
-      moldable optimum --workload examples/cluster.toml --json
+      moldable optimum --speedup amdahl:0.95:64 \\
+        --regime 1/2,0.1 --servers 4000
+      moldable optimum --speedup examples/measured.csv \\
+        --load 0.7 --servers 64 --plot frontier.svg
+      moldable optimum --workload examples/cluster.toml
+    The files are copied by: moldable examples --copy examples
     """
     if workload is None:
         _one_class(speedup, load, regime, servers, plot, json=json)
         return
     if speedup is not None or load is not None or regime is not None or plot is not None:
-        raise InputError("--workload brings its own curves and rates; leave the other options out")
+        raise InputError(
+            "--workload has its own curves and rates; leave out --speedup, --load, --regime "
+            "and --plot"
+        )
     _several_classes(workload, servers, json=json)
 
 

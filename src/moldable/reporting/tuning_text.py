@@ -1,28 +1,28 @@
-"""How is a tuned policy told to a person?"""
+"""A tuned policy as text."""
 
 from __future__ import annotations
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from moldable.policies.decisions import Decisions
 from moldable.reporting.decisions_text import show_decisions
+from moldable.reporting.tables import plain_table, print_table
 from moldable.tuning.tuned import Tuned
 
 
 def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) -> None:
-    """Print the decisions first, then what they come to beside other policies.
+    """Print the decisions, then the performance beside other policies.
 
     Args:
-        console: where to.
+        console: where to print.
         answer: the tuned policy.
         decided: its decisions as "tuned", beside those of "greedy_p", "static" and "greedy".
     """
     console.print(f"Give each job, by idle servers: {answer.thresholds}.")
     if answer.blocking_cost is not None:
         cost = f"{answer.blocking_cost:.4g}"
-        console.print(f"The table is that of a blocking cost of {cost} mean sizes.")
+        console.print(f"It is the value policy at a blocking cost of {cost} mean sizes.")
     headings = {"tuned": "tuned"}
     if answer.greedy_p is not None:
         headings["greedy_p"] = "greedy(p*)"
@@ -30,11 +30,11 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
         headings["static"] = f"for load {answer.static.design_load:.4g}"
     show_decisions(console, decided, {**headings, "greedy": "greedy"})
     console.print("Expected performance:")
-    console.print(_beside(answer))
+    print_table(console, _beside(answer))
     if answer.limited:
         console.print(_kept(answer))
     if answer.seed is not None:
-        console.print(f"Seed {answer.seed} finds the same again.")
+        console.print(f"Random seed: {answer.seed}.")
 
 
 def _kept(answer: Tuned) -> str:
@@ -46,11 +46,10 @@ def _kept(answer: Tuned) -> str:
 
 
 def _beside(answer: Tuned) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    # A name may go on in the next line; half a number would be worse than none.
-    table.add_column("policy", overflow="fold")
+    table = plain_table()
+    table.add_column("policy")
     for heading in ("blocking", "mean execution time"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     rows = [("tuned", answer.performance)]
     if answer.greedy_p is not None:
         rows.append(("greedy(p*)", answer.greedy_p))
@@ -65,6 +64,6 @@ def _beside(answer: Tuned) -> Table:
         table.add_row("greedy(p*) for another load", "none found", "")
     if answer.optimum is not None:
         best = answer.optimum
-        # It is known to about a ten-thousandth.
+        # It is computed to about 1e-4.
         table.add_row("true optimum", f"{best.blocking:.4g}", f"{best.mean_execution_time:.4g}")
     return table
