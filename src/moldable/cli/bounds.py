@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from moldable.cli import output
+from moldable.cli.curve_notes import note_left_out
 from moldable.cli.options import (
     JsonOption,
     LoadOption,
     RegimeOption,
     ServersOption,
     SpeedUpOption,
-    note_left_out,
     one_class,
 )
 from moldable.errors import InputError

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from moldable.cli.curve_notes import note_curve, note_powers_of_two
 from moldable.errors import InputError, MoldableError
 from moldable.policies.registry import build_policy, policy_help
 
@@ -181,6 +182,9 @@ def one_class(
         raise InputError("no curve: give --speedup, such as --speedup 1,1.8,2.5,3,3.4")
     _refuse_no_servers(servers)
     curve = parse_speedup(speedup)
+    note_curve(curve)
+    if "," in speedup and "=" not in speedup and ":" not in speedup:
+        note_powers_of_two(curve)
     if load is not None and regime is None:
         return OneClass(curve, load, servers, None)
     if regime is None or load is not None:
@@ -218,6 +222,9 @@ def read_scenario_options(
     else:
         _refuse_no_servers(servers)
         scenario = read_scenario(workload, servers)
+        for job_class in scenario.workload.classes:
+            note_curve(job_class.speedup, f"class {job_class.name!r}: ")
+            note_powers_of_two(job_class.speedup, f"class {job_class.name!r}: ")
     if size is not None:
         scenario = _with_size(scenario, size, own_mean=workload is None)
     if arrivals is not None:
@@ -266,15 +273,6 @@ def _refuse_no_servers(servers: int | None) -> None:
 
     if servers is not None:
         whole(servers, "servers", InputError)
-
-
-def note_left_out(speedup: SpeedUp, servers: int | None) -> None:
-    """Note which widths do not fit."""
-    from moldable.cli.output import note
-    from moldable.reporting.words import count
-
-    if servers is not None and speedup.widths[-1] > servers:
-        note(f"widths above {servers} are left out: they do not fit on {count(servers)}")
 
 
 def read_policy(text: str, scenario: Scenario) -> Policy | Equi | None:

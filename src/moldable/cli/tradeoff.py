@@ -121,11 +121,11 @@ def _make_ready(folder: Path) -> FolderLock:
 
 def _can_draw(folder: Path) -> bool:
     """Return whether matplotlib is installed; note what is written without it."""
-    from moldable.reporting.figures import new_figure
+    from moldable.reporting.figures import MissingMatplotlibError, new_figure
 
     try:
         new_figure((1.0, 1.0))
-    except InputError as error:
+    except MissingMatplotlibError as error:
         output.note(f"{error}; only {folder / 'tradeoff.json'} will be written")
         return False
     return True

@@ -34,7 +34,7 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z_/%]{1,24}")
 
 
 class _Header(NamedTuple):
-    """The separator of a file, its number of columns, the columns of width and value, their kind."""
+    """The separator, the number of columns, and which of them are the width and the value."""
 
     separator: str
     columns: int

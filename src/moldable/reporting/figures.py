@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 BLUE, VERMILION, GREEN, ORANGE, GREY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#777777"
 
 
+class MissingMatplotlibError(InputError):
+    """A plot was asked for, but matplotlib is not installed."""
+
+
 def new_figure(size: tuple[float, float]) -> Figure:
     """Return an empty figure; an error says how to install matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        raise InputError("plots need matplotlib; install it: pip install matplotlib") from None
+        raise MissingMatplotlibError(
+            "plots need matplotlib; install it: pip install matplotlib"
+        ) from None
     return Figure(figsize=size, layout="constrained")
 
 
