@@ -91,9 +91,9 @@ def test_a_terminal_sees_the_step_and_a_pipe_does_not(run, on_terminal, words, s
 def test_a_tradeoff_is_drawn_below_its_table(run):
     result = run("tradeoff", *SMALL, "--costs", "2,8")
     assert result.returncode == 0, result.stderr
-    table, _, picture = result.stdout.partition("known to within")
+    table, _, picture = result.stdout.partition("computed to within")
     assert "value policy" in table
-    assert "blocking (lower and further left is better)" in picture
+    assert "blocking (lower left is better)" in picture
     canvas = [line.partition("│")[2] or line.partition("┤")[2] for line in picture.splitlines()]
     assert all(mark in "".join(canvas) for mark in "·●▲")
 
@@ -133,7 +133,7 @@ def test_a_tradeoff_is_written_whole(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "reason"), [("/proc/none", "cannot be made"), ("/proc", "cannot be written to")]
+    ("folder", "reason"), [("/proc/none", "cannot be created"), ("/proc", "cannot be written to")]
 )
 def test_a_folder_that_cannot_be_made_or_written_to_is_refused_before_the_work(run, folder, reason):
     # This many servers would take hours.

@@ -48,8 +48,8 @@ def note_powers_of_two(speedup: SpeedUp, of: str = "") -> None:
     powers = [2**k for k in range(count)]
     meant = ",".join(f"{width}={value:g}" for width, value in zip(powers, values, strict=True))
     note(
-        f"{of}this means widths {shortened(speedup.widths)}; if widths {shortened(powers)} were meant, "
-        f"write {meant}"
+        f"{of}this means widths {shortened(speedup.widths)}; if widths {shortened(powers)} were "
+        f"meant, write {meant}"
     )
 
 

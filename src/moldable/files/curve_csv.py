@@ -85,8 +85,8 @@ def _header(where: str, text: str) -> _Header:
 
 
 def _shown(names: list[str]) -> str:
-    """Return the names of the columns for a message, if they look like names."""
-    plain = len(names) > 1 and all(map(_PLAIN_NAME.fullmatch, names))
+    """Return the names of the columns for a message, if one is known and all look like names."""
+    plain = any(map(_MEANING.get, names)) and all(map(_PLAIN_NAME.fullmatch, names))
     return f", its columns are {', '.join(names)}" if plain else ""
 
 
