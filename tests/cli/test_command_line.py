@@ -63,7 +63,8 @@ COMMANDS = (
 def test_no_line_of_any_help_is_cut_or_longer_than_the_page(run, words, columns):
     lines = run(*words, "--help", columns=columns).stdout.splitlines()
     assert max(map(len, lines)) <= columns
-    assert not [line for line in lines if line.rstrip().endswith(("...", "…"))]
+    cut = [line for line in lines if line.rstrip().endswith(("...", "…"))]
+    assert not [line for line in cut if not line.endswith("[ARGS]...")]
     if not words:
         summaries = " ".join(" ".join(lines).partition("Commands:")[2].split())
         assert summaries.count(".") == len(COMMANDS)  # whole sentences
