@@ -24,6 +24,7 @@ from rich.progress import Progress
 
 from moldable import MoldableError
 from reproduction.experiment import Scale
+from reproduction.presentation import can_draw
 from reproduction.report import write_report
 from reproduction.run import ALL, EXPERIMENTS, chosen, reproduce, suggest
 from reproduction.run_folder import RunFolder, begin
@@ -71,6 +72,11 @@ def _reproduce(arguments: Sequence[str]) -> int:
     logging.basicConfig(format="reproduction: note: %(message)s")
     logging.getLogger("moldable").setLevel(logging.INFO)
     parameters = {"scale": scale.value, "seed": options.seed}
+    if not can_draw():
+        sys.stderr.write(
+            "reproduction: note: no figures without matplotlib, only tables; install it (pip "
+            "install matplotlib) and add --resume to draw them later\n"
+        )
     kept = {"resume": options.resume, "overwrite": options.overwrite}
     with begin(options.out, parameters, **kept) as folder:
         try:
@@ -97,7 +103,7 @@ def _reproduce(arguments: Sequence[str]) -> int:
         return 0
     for name, publication in found.items():
         print("\n".join(f"{name}: {sentence}" for sentence in publication.findings))
-    print(f"Results and figures: {MoldableError(str(options.out))}")
+    print(f"Results{' and figures' if can_draw() else ''}: {MoldableError(str(options.out))}")
     return 0
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from moldable import MoldableError
 from reproduction.experiment import Scale
-from reproduction.presentation import refuse_without_matplotlib
+from reproduction.presentation import can_draw
 
 MANIFEST: Final = "manifest.json"
 PACKAGES: Final = ("moldable", "numpy", "scipy", "numba", "matplotlib")
@@ -24,12 +24,12 @@ REPORTED: Final = ("moldable", "numpy", "numba")
 
 def fresh_manifest(parameters: Mapping[str, str | int]) -> dict[str, Any]:
     """Return the manifest of a new run."""
-    refuse_without_matplotlib()
+    packages = PACKAGES if can_draw() else [name for name in PACKAGES if name != "matplotlib"]
     return {
         "parameters": dict(parameters),
         "versions": {
             "python": platform.python_version(),
-            **{package: version(package) for package in PACKAGES},
+            **{package: version(package) for package in packages},
             "source": _source(),
         },
         "machines": [machine()],
@@ -74,6 +74,8 @@ def differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         # If a code change does not affect the results, the fingerprint may be removed by hand.
         if begun[part].get(name) != now[part].get(name)
         and not (name == "source" and name not in begun[part])
+        # A run without matplotlib has no figures yet; resuming it with matplotlib draws them.
+        and not (name == "matplotlib" and None in (begun[part].get(name), now[part].get(name)))
     ]
 
 

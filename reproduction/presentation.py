@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from moldable import Estimate, MoldableError
+from moldable import Estimate
 from reproduction.experiment import Drawing, Result
 
 if TYPE_CHECKING:
@@ -35,12 +35,13 @@ _STYLE: Final[dict[Any, Any]] = {
 _METADATA: Final[dict[str, dict[str, Any]]] = {"png": {"Software": None}, "svg": {"Date": None}}
 
 
-def refuse_without_matplotlib() -> None:
-    """Raise an error before any computation if matplotlib is not installed."""
+def can_draw() -> bool:
+    """Return whether matplotlib is installed; without it there are tables but no figures."""
     try:
         import matplotlib  # noqa: F401, ICN001
     except ImportError:
-        raise MoldableError("figures need matplotlib; install it: pip install matplotlib") from None
+        return False
+    return True
 
 
 def render(drawing: Drawing) -> dict[str, bytes]:

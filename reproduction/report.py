@@ -43,12 +43,22 @@ def write_report(folder: RunFolder, target: Path) -> None:
     scale = Scale(str(folder.manifest["parameters"]["scale"]))
     _refuse_unfinished(folder, scale)
     made = {e.name: e.publish(results_of(e, scale, folder)) for e in EXPERIMENTS.values()}
+    for figure in (figure for publication in made.values() for figure in _figures(publication)):
+        if not (folder.path / "figures" / figure).exists():
+            raise MoldableError(
+                f"{folder.path} has no figure {figure}; install matplotlib and run again with "
+                f"--resume"
+            )
     try:
         _write_pages(folder, made, target)
     except OSError as error:
         raise MoldableError(
             f"the report cannot be written: {reason(error)}: {error.filename}; make room there"
         ) from None
+
+
+def _figures(publication: Publication) -> list[str]:
+    return [f"{drawing.name}.{kind}" for drawing in publication.drawings for kind in KINDS]
 
 
 def _write_pages(folder: RunFolder, made: dict[str, Publication], target: Path) -> None:
@@ -58,7 +68,7 @@ def _write_pages(folder: RunFolder, made: dict[str, Publication], target: Path) 
     (pages / "figures").mkdir(parents=True)
     for name, publication in made.items():
         _write(pages / f"{name}.md", f"# {EXPERIMENTS[name].title}\n\n{publication.page}\n")
-        for figure in (f"{d.name}.{kind}" for d in publication.drawings for kind in KINDS):
+        for figure in _figures(publication):
             shutil.copyfile(folder.path / "figures" / figure, pages / "figures" / figure)
     overview = _OVERVIEW.format(**folder.manifest["parameters"])
     _write(pages / "index.md", _listed(overview, made, ""))

@@ -39,7 +39,7 @@ from reproduction.manifest import (
     refuse_edited,
     to_json,
 )
-from reproduction.presentation import render
+from reproduction.presentation import can_draw, render
 
 TIMINGS: Final = "timings.json"
 OWN: Final = (MANIFEST, TIMINGS, "cells", "results", "figures")
@@ -143,10 +143,10 @@ class RunFolder:
         return result
 
     def publish(self, experiment: Experiment, results: Results, made: Publication) -> None:
-        """Write the tables and figures of an experiment, and all of its results in one file."""
+        """Write the tables of an experiment, its figures if possible, and one file of results."""
         for name, rows in made.tables.items():
             self.write(f"results/{name}.csv", _csv(rows))
-        for drawing in made.drawings:
+        for drawing in made.drawings if can_draw() else ():
             for name, content in render(drawing).items():
                 self.write(f"figures/{name}", content)
         summary = {

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from moldable.errors import InputError, MoldableError, nearest, shown
+from moldable.text_files import STANDARD_INPUT
 
 SMALLEST: Final = 1e-100
 LARGEST: Final = 1e100
@@ -97,7 +98,7 @@ def listed(values: Iterable[T], name: str, error: Kind, example: str) -> list[T]
 
 
 def checked_path(path: object) -> Path:
-    """Return the path as a `Path`."""
+    """Return the path as a `Path`; "-" is standard input."""
     if not isinstance(path, str | Path):
         raise InputError(f"{path!r} is not a file name; write one such as 'policy.json'")
-    return Path(path)
+    return STANDARD_INPUT if str(path) == "-" else Path(path)

@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,24 +15,19 @@ from typing import Final, Self, final
 from moldable.errors import InputError, ResultsError
 
 MOST_BYTES: Final = 16 * 2**20
+STANDARD_INPUT: Final = Path("<stdin>")
+"""The name of standard input, which is written "-" where a file is expected."""
 OTHER_NAME: Final = "choose another name"
 LOCK: Final = ".moldable-lock"
 _NUMBER: Final = re.compile(r"[-+.,;eE\d\s]{1,24}|[-+]?(nan|inf)", re.ASCII)
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """Read a regular UTF-8 file of at most `most` bytes; line endings become newlines."""
-    try:
-        # O_NONBLOCK: opening a FIFO would otherwise wait for a writer.
-        with open(path, "rb", opener=lambda p, f: os.open(p, f | os.O_NONBLOCK)) as file:
-            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            content = file.read(most + 1) if regular else b""  # devices and pipes may never end
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise InputError(
-            f"{path} cannot be read: {_reason(error)}; check the name and folder"
-        ) from None
-    if not regular:
-        raise InputError(f"{path} cannot be read: not a regular file; save its content to a file")
+    """Read UTF-8 text of at most `most` bytes; line endings become newlines.
+
+    The file must be regular; other pipes than standard input are refused.
+    """
+    content = _read_input(most) if path == STANDARD_INPUT else _read_regular(path, most)
     if len(content) > most:
         raise InputError(
             f"{path} is larger than {most / 2**20:g} MiB, the most that is read of such a file; "
@@ -44,6 +40,34 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
             f"{path}: byte {error.start} is not UTF-8 text; save the file as plain text"
         ) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read_regular(path: Path, most: int) -> bytes:
+    try:
+        # O_NONBLOCK: opening a FIFO would otherwise wait for a writer.
+        with open(path, "rb", opener=lambda p, f: os.open(p, f | os.O_NONBLOCK)) as file:
+            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            content = file.read(most + 1) if regular else b""  # devices and pipes may never end
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise InputError(
+            f"{path} cannot be read: {_reason(error)}; check the name and folder"
+        ) from None
+    if not regular:
+        raise InputError(f"{path} cannot be read: not a regular file; save its content to a file")
+    return content
+
+
+def _read_input(most: int) -> bytes:
+    """Read standard input to its end; it can be read only once."""
+    try:
+        content = sys.stdin.buffer.read(most + 1)
+    except (AttributeError, OSError, ValueError):  # closed, or replaced by something else
+        content = b""
+    if not content:
+        raise InputError(
+            "standard input is empty; pipe a file to the command, and write '-' for one file only"
+        )
+    return content
 
 
 def read_lines(path: Path, most: int = MOST_BYTES) -> Iterator[tuple[int, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -22,7 +23,6 @@ HEAVY = ("numba", "scipy", "scipy.optimize", "matplotlib")
 
 
 def test_help_shows_examples_that_run(run, tmp_path):
-    (tmp_path / "measured.csv").write_text("width,time\n1,10\n2,6\n4,4\n")
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     top = run("--help")
     assert top.returncode == 0
@@ -36,14 +36,92 @@ def test_help_shows_examples_that_run(run, tmp_path):
         "tune",
         "tradeoff",
         "bounds",
+        "examples",
     ]
     for command in commands:
-        text = run(command, "--help").stdout
+        text = run(command, "--help").stdout.replace("\\\n", " ")
         examples = re.findall(r"^ +moldable (.*\S) *$", text, flags=re.MULTILINE)
         assert len(examples) >= 2
         for example in examples:
             result = run(*shlex.split(example), cwd=tmp_path)
             assert result.returncode == 0, (example, result.stderr)
+
+
+def test_the_help_begins_with_the_model(run):
+    first = " ".join(run("--help").stdout.split("\n\n")[1].split())
+    assert "The width is fixed when a job starts" in first
+    assert "jobs that find no idle server are lost" in first
+
+
+COMMANDS = (
+    *("optimum", "evaluate", "compare", "simulate", "tune", "tradeoff", "bounds", "examples"),
+)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
+def test_no_line_of_any_help_is_cut_or_longer_than_the_page(run, words, columns):
+    lines = run(*words, "--help", columns=columns).stdout.splitlines()
+    assert max(map(len, lines)) <= columns
+    cut = [line for line in lines if line.rstrip().endswith(("...", "…"))]
+    assert not [line for line in cut if not line.endswith("[ARGS]...")]
+    if not words:
+        summaries = " ".join(" ".join(lines).partition("Commands:")[2].split())
+        assert summaries.count(".") == len(COMMANDS)  # whole sentences
+    elif words != ("examples",):
+        assert "docs/reference/command-line.md" in "".join(map(str.strip, lines))
+
+
+def test_the_shell_completes_commands_and_options(run_process, monkeypatch):
+    monkeypatch.setenv("_MOLDABLE_COMPLETE", "complete_bash")
+    for words, found in (("moldable op", "optimum"), ("moldable tune --max-b", "--max-blocking")):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+        assert run_process().stdout.split() == [found]
+
+
+def test_examples_are_listed_and_copied_but_never_overwritten(run, tmp_path):
+    listed = run("examples").stdout
+    names = sorted(path.name for path in EXAMPLES.iterdir())
+    assert all(name in listed for name in names)
+    assert run("examples", "--copy", "deep/copy", cwd=tmp_path).returncode == 0
+    copied = tmp_path / "deep" / "copy"
+    assert sorted(path.name for path in copied.iterdir()) == names
+    (copied / "gpus.toml").write_text("mine")
+    refused = run("examples", "--copy", "deep/copy", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "already has" in refused.stderr
+    assert (copied / "gpus.toml").read_text() == "mine"
+    assert run("examples", "--copy", "deep/copy", "--force", cwd=tmp_path).returncode == 0
+    assert (copied / "gpus.toml").read_text() == (EXAMPLES / "gpus.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("optimum", "--workload", "-"), (EXAMPLES / "gpus.toml").read_text()),
+        (("optimum", "--load", "0.5", "--speedup", "-"), "width,time\n1,10\n2,6\n"),
+        (("evaluate", "SYSTEM", "--policy", "-"), '{"policy": "greedy"}'),
+        (("compare", "SYSTEM", "--policies", "greedy-p,-"), '{"policy": "greedy"}'),
+        (("evaluate", "SYSTEM", "--size", "-"), "size\n1\n2\n"),
+        (("simulate", "SYSTEM", "--arrivals", "-", "--replications", "8"), "time\n1\n2\n3\n"),
+    ],
+)
+def test_a_dash_reads_standard_input(run, monkeypatch, words, text):
+    system = ("--speedup", "1,1.8", "--load", "0.5", "--servers", "4")
+    words = [part for word in words for part in (system if word == "SYSTEM" else (word,))]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    result = run(*words)
+    assert result.returncode == 0, result.stderr
+    again = run(*words)  # nothing is left to read
+    assert again.returncode == 2
+    assert "standard input is empty" in again.stderr
+
+
+def test_errors_in_standard_input_name_its_line(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"width,time\n1,10\nx,2\n")))
+    result = run("optimum", "--load", "0.5", "--speedup", "-")
+    assert result.stderr.startswith("moldable: error: <stdin>, line 3: width is not a whole number")
 
 
 def test_help_spells_every_model_plainly(run):
@@ -121,12 +199,12 @@ def test_bounds_give_the_promised_keys(run):
 
 def test_bounds_are_told_in_words(run):
     text = run("bounds", "--speedup", "linear:5", "--load", "0.8", "--servers", "100000").stdout
-    assert "proof is complete" in text
-    assert "so it says something here" in text
+    assert "The proof is complete" in text
+    assert "so it is informative here" in text
     loose = run(
         "bounds", "--speedup", "1,1.8,2.5", "--regime", "2/3,0.1", "--servers", "100"
     ).stdout
-    assert "They say nothing here" in loose
+    assert "The bounds are vacuous here" in loose
     assert "gaps (drift, sign)" in " ".join(loose.split())
 
 

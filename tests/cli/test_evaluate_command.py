@@ -80,6 +80,33 @@ def test_policies_side_by_side_are_marked(run):
     assert "~ equi" in result.stdout
     answer = json.loads(run("compare", *PAPER, "--json").stdout)
     assert [part["name"] for part in answer["policies"]] == ["greedy-p", "greedy"]
+    assert [part["pareto_optimal"] for part in answer["policies"]] == [True, True]
+    assert not any(part["reference"] for part in answer["policies"])
+    assert answer["pareto_optimal"] == ["greedy-p", "greedy"]
+
+
+LONG = "greedy-p:0.85,fixed-strict:2,greedy-p:0.9123456789,fixed:3,equi"
+
+
+@pytest.mark.parametrize("columns", [40, 60, 61, 70, 76, 80, 100])
+def test_no_name_or_number_of_a_comparison_is_cut_on_a_narrow_page(run, columns):
+    asked = ("compare", *PAPER, "--policies", LONG)
+    wide = run(*asked, columns=200).stdout.splitlines()[3:8]
+    narrow = run(*asked, columns=columns).stdout
+    assert max(map(len, narrow.splitlines())) <= max(columns, 60)
+    for row in wide:
+        assert all(cell in narrow.split() for cell in row.split()), row
+    assert "Pareto-optimal policies are marked with *." in narrow
+    assert "…" not in narrow
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_simulated_differences_with_their_half_widths_are_shown_whole(run, columns):
+    rough = ("--method", "simulate", "--precision", "0.1", "--seed", "1")
+    asked = ("compare", *PAPER, "--policies", "greedy-p,fixed:3", *rough)
+    wide = run(*asked, columns=200).stdout.splitlines()[3:5]
+    narrow = run(*asked, columns=columns).stdout.split()
+    assert all(cell in narrow for row in wide for cell in row.split())
 
 
 def test_policies_may_be_named_one_by_one(run):

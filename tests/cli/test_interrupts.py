@@ -29,6 +29,7 @@ COMMANDS = {
         *("tune", "--servers", "30", *CURVE),
         *("--max-blocking", "0.08", "--size", "hyperexponential:100"),
     ),
+    "tradeoff": ("tradeoff", "--servers", "60", *CURVE),
     "optimum": ("tune", "--servers", "60", *CURVE, "--blocking-cost", "4", "--optimum"),
 }
 
@@ -45,3 +46,4 @@ def test_an_interrupt_ends_a_command_within_seconds(name):
     assert time.monotonic() - began < 5
     assert process.returncode == 130
     assert b"Traceback" not in notes
+    assert b"Interrupted: " in notes

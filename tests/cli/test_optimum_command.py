@@ -190,7 +190,7 @@ def test_servers_add_a_prediction_that_evaluate_confirms(run):
         ((*PAPER, "--load", "0.5", "--servers", "9" * 401), "... is too large; it must be at most"),
         ((*PAPER, "--regime", "1e99999999,0.1", "--servers", "10"), "alpha=inf"),
         (("--workload", "missing.toml"), "no such file"),
-        (("--workload", "examples/cluster.toml", "--load", "0.5"), "leave the other options out"),
+        (("--workload", "examples/cluster.toml", "--load", "0.5"), "leave out --speedup, --load"),
         (("--workload", "examples/cluster.toml", "--servers", "40"), "need at least 52"),
         (("--workload", "examples/cluster.toml", "--servers", "-3"), "--servers -3"),
     ],

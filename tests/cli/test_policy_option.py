@@ -99,7 +99,7 @@ def test_simulate_takes_them(run, tmp_path):
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ("equi", "equi is preemptive: no width is kept; use moldable evaluate"),
+        ("equi", "equi is preemptive: widths change while jobs run; use moldable evaluate"),
         ("fixed:6", "class 'jobs' has no width 6; choose one of its widths: 1, 2, 3, 4, 5"),
         ("rigid", "class 'jobs' has the widths 1, 2, 3, 4, 5, but a rigid job has one"),
     ],

@@ -9,7 +9,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from moldable.cli import app
+from moldable.cli import app, output
 from moldable.text_files import FolderLock
 
 SMALL = ("--speedup", "1,1.8,2.5", "--load", "0.8", "--servers", "10", "--seed", "1")
@@ -82,18 +82,36 @@ def test_classes_that_share_a_pool_get_a_table_each(run, tmp_path):
         (("tradeoff", *SMALL, "--costs", "4"), ("true optimum", "value policy")),
     ],
 )
-def test_a_terminal_sees_the_step_and_a_pipe_does_not(run, on_terminal, words, steps):
+def test_a_terminal_sees_every_step_and_a_pipe_only_those_of_long_runs(
+    run, on_terminal, monkeypatch, words, steps
+):
     shown = on_terminal(*words)
     assert all(step in shown for step in steps)
+    monkeypatch.setattr(output, "INTERVAL", 1000.0)
     assert run(*words).stderr == ""
+    monkeypatch.setattr(output, "INTERVAL", 1e-3)
+    assert "moldable: progress: " in run(*words).stderr
+
+
+@pytest.mark.parametrize("words", [("--max-blocking", "0.2"), ("--costs", "2,8")])
+def test_no_number_is_cut_on_a_narrow_page(run, words):
+    command = "tune" if words[0] == "--max-blocking" else "tradeoff"
+    wide = run(command, *SMALL, *words, columns=200).stdout
+    narrow = run(command, *SMALL, *words, columns=60).stdout
+    assert max(map(len, narrow.splitlines())) <= 60
+    table = wide.partition("\nmean execution time\n")[0]  # above the chart
+    numbers = [word for word in table.split() if word[0].isdigit()]
+    assert numbers
+    assert all(number in narrow for number in numbers)
+    assert "…" not in narrow
 
 
 def test_a_tradeoff_is_drawn_below_its_table(run):
     result = run("tradeoff", *SMALL, "--costs", "2,8")
     assert result.returncode == 0, result.stderr
-    table, _, picture = result.stdout.partition("known to within")
+    table, _, picture = result.stdout.partition("computed to within")
     assert "value policy" in table
-    assert "blocking (lower and further left is better)" in picture
+    assert "blocking (lower left is better)" in picture
     canvas = [line.partition("│")[2] or line.partition("┤")[2] for line in picture.splitlines()]
     assert all(mark in "".join(canvas) for mark in "·●▲")
 
@@ -133,7 +151,7 @@ def test_a_tradeoff_is_written_whole(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "reason"), [("/proc/none", "cannot be made"), ("/proc", "cannot be written to")]
+    ("folder", "reason"), [("/proc/none", "cannot be created"), ("/proc", "cannot be written to")]
 )
 def test_a_folder_that_cannot_be_made_or_written_to_is_refused_before_the_work(run, folder, reason):
     # This many servers would take hours.

@@ -46,8 +46,8 @@ def test_exact_differences_are_exact_and_only_beaten_policies_lose_their_mark():
             and other.mean_execution_time.value <= own.mean_execution_time.value
             for other in others
         )
-        assert part.unbeaten == (not beaten)
-    assert answer.unbeaten[0] == "p*"
+        assert part.pareto_optimal == (not beaten)
+    assert answer.pareto_optimal[0] == "p*"
 
 
 def test_a_policy_beaten_on_both_counts_is_not_marked():
@@ -56,8 +56,8 @@ def test_a_policy_beaten_on_both_counts_is_not_marked():
     wide, narrow = FixedWidth(2, strict=True), FixedWidth(1)
     slow = Workload((JobClass("jobs", 6.0, SpeedUp({1: 1.0, 3: 0.9})),))
     answer = compare(Scenario(slow, 10), {"narrow": narrow, "wide": FixedWidth(3, strict=True)})
-    assert answer.unbeaten == ("narrow",)
-    assert compare(flat, {"narrow": narrow, "wide": wide}).unbeaten == ("narrow", "wide")
+    assert answer.pareto_optimal == ("narrow",)
+    assert compare(flat, {"narrow": narrow, "wide": wide}).pareto_optimal == ("narrow", "wide")
 
 
 def test_simulated_differences_hit_the_exact_ones_and_a_wrong_one_would_be_seen():
@@ -106,12 +106,12 @@ def test_nothing_blocked_is_not_taken_for_no_error():
     assert answer.policies[1].blocking_difference.half_width > 0
 
 
-def test_the_yardstick_neither_beats_nor_is_beaten():
+def test_the_preemptive_reference_is_left_out_of_the_pareto_comparison():
     answer = compare(SCENARIO, [None, Equi()])
-    policy, yardstick = answer.policies
-    assert policy.unbeaten
-    assert yardstick.yardstick
-    assert not yardstick.unbeaten
+    policy, reference = answer.policies
+    assert policy.pareto_optimal
+    assert reference.reference
+    assert not reference.pareto_optimal
     with pytest.raises(MoldableError, match="preemptive"):
         compare(SCENARIO, [None, Equi()], method="simulate")
 
@@ -125,7 +125,7 @@ def test_tables_and_dictionaries_hold_every_policy():
     assert frame["blocking"].tolist() == [p.performance.blocking.value for p in answer.policies]
     plain = answer.to_dict()
     assert [row["name"] for row in plain["policies"]] == list(RIVALS)
-    assert plain["unbeaten"] == list(answer.unbeaten)
+    assert plain["pareto_optimal"] == list(answer.pareto_optimal)
     assert "* p*: Performance(blocking=" in repr(answer)
 
 

@@ -23,11 +23,46 @@ def test_times_and_speedups_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "width;time\n1;10,5\n2;5,25\n",
+        "width\ttime\n1\t10,5\n2\t5.25\n",
+        "\ufeffcores,runtime\r\n1,10.5\r\n2,5.25\r\n",
+        '"GPUs","Time (s)"\n"1","10.5"\n"2","5.25"\n',
+        "host,seconds,nodes\na,10.5,1\nb,5.25,2\n",
+        "ranks,samples per s\n1,100\n2,200\n",
+        "threads;throughput\n1;0,5\n2;1,0\n",
+        "servers,speed-up\n1,1\n2,2\n",
+    ],
+)
+def test_other_separators_decimal_commas_and_column_names_are_read(tmp_path, text):
+    curve = read_curve(write(tmp_path, text))
+    assert curve.widths.tolist() == [1, 2]
+    assert curve.speedups.tolist() == pytest.approx([1, 2])
+
+
+def test_text_that_is_no_header_is_not_repeated(tmp_path):
+    path = write(tmp_path, "alice:x:1000,hunter2\n")
+    with pytest.raises(InputError) as caught:
+        read_curve(path)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "is empty"),
         ("# nothing\n", "is empty"),
         ("a,b\n1,2\n", "line 1: this is not a header of a curve; the columns must be width,time"),
+        ("cores,tiem\n1,2\n", "its columns are cores, tiem; .* did you mean 'time'?"),
+        (
+            "nodes,ranks,time\n1,2,3\n",
+            "several columns are widths or values, its columns are nodes",
+        ),
+        ("width,time,speedup\n1,2,1\n", "several columns are widths or values"),
+        ("width;time\n1;2,5;3\n", "line 2: 3 values where 2 are expected"),
+        ("width;time\n1;1.234,5\n", "line 2: time '1.234,5' is not a number"),
+        ('width,time\n1,"1,234"\n', "line 2: time '1,234' is not a number"),
         ("width,time\n", "no run time"),
         ("width,time\n1,2,3\n", "line 2: 3 values where 2 are expected"),
         ("width,time\n1,10\nx,5\n", "line 3: width is not a whole number"),
@@ -39,7 +74,7 @@ def test_times_and_speedups_are_read(tmp_path):
         ("width,speedup\n1,1\n2,2\n2,2.1\n", "line 4: width 2 is already in line 3"),
         ("width,speedup\n1,2\n", r"s\(1\)=2"),
         ("width,speedup\n", "empty"),
-        ('width,time\n1,"10\n', "line 2|line 3"),
+        ('width,time\n1,"10\n', "line 2: quotes are not closed"),
     ],
 )
 def test_faulty_files_are_explained_with_their_line(tmp_path, text, message):

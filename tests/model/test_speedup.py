@@ -39,6 +39,14 @@ def test_repeated_times_are_averaged():
     assert curve.baseline == ""
 
 
+def test_repeated_times_keep_their_count_and_spread():
+    curve = SpeedUp.from_times([(1, 9.0), (2, 6.0), (1, 11.0), (4, 4.0), (1, 10.0)])
+    (part,) = curve.repeats
+    assert (part.width, part.count, part.spread) == (1, 3, pytest.approx(0.2))
+    assert curve.up_to(2).repeats == curve.repeats
+    assert SpeedUp([1, 1.8]).repeats == ()
+
+
 def test_without_width_1_the_narrowest_is_taken_as_fully_efficient():
     curve = SpeedUp.from_times({4: 10.0, 8: 6.0})
     assert curve[4] == 4.0

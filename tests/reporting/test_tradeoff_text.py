@@ -51,7 +51,7 @@ def test_the_optimum_is_told_with_the_largest_doubt_of_all_costs(shown, answer):
     doubtful = dataclasses.replace(first, lower_bound=first.cost * (1.0 - 0.003))
     curve = dataclasses.replace(answer.optimum, controls=(doubtful, second))
     found = shown(show_tradeoff, dataclasses.replace(answer, optimum=curve))
-    assert found[-1] == "The true optimum is known to within 0.3 % of its cost."
+    assert found[-1] == "The cost of the true optimum is computed to within 0.3 %."
 
 
 def test_rare_blocking_keeps_its_digits_and_long_times_their_first_four(shown, answer):

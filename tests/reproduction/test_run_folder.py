@@ -11,7 +11,7 @@ import pytest
 
 from moldable import MoldableError
 from reproduction import run_folder
-from reproduction.experiment import Cell, Experiment, Publication, Scale
+from reproduction.experiment import Cell, Drawing, Experiment, Publication, Results, Scale
 from reproduction.run import cell_seed, reproduce, results_of
 from reproduction.run_folder import RunFolder, begin
 
@@ -271,13 +271,23 @@ def test_edited_timings_are_named(tmp_path, timings):
         RunFolder.read(tmp_path)
 
 
-def test_without_matplotlib_nothing_is_begun_or_given_up(tmp_path, monkeypatch):
-    started(tmp_path)
-    before = (tmp_path / "manifest.json").read_bytes()
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MoldableError, match="figures need matplotlib; install it"):
-        started(tmp_path, OTHER, overwrite=True)
-    assert (tmp_path / "manifest.json").read_bytes() == before
+def test_a_run_without_matplotlib_has_tables_and_can_be_resumed_with_it(tmp_path):
+    made = Publication(
+        {"numbers": [{"n": 1}]},
+        "",
+        [],
+        drawings=(Drawing("curve", "A curve.", lambda figure: figure.add_subplot()),),
+    )
+    results = Results(Scale.TINY, {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "matplotlib", None)
+        with begin(tmp_path, PARAMETERS) as folder:
+            folder.publish(experiment([], []), results, made)
+    assert (tmp_path / "results" / "numbers.csv").exists()
+    assert not (tmp_path / "figures").exists()
+    with begin(tmp_path, PARAMETERS, resume=True) as folder:
+        folder.publish(experiment([], []), results, made)
+    assert (tmp_path / "figures" / "curve.svg").exists()
 
 
 def test_a_name_too_long_for_a_folder_is_refused(tmp_path):

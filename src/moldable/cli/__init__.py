@@ -5,18 +5,21 @@ Heavy imports happen inside the command that needs them, so that `--help` answer
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
+from moldable.cli import output
 from moldable.cli.bounds import bounds
 from moldable.cli.compare import compare
 from moldable.cli.evaluate import evaluate
+from moldable.cli.examples import examples
 from moldable.cli.optimum import optimum
 from moldable.cli.simulate import simulate
 from moldable.cli.tradeoff import tradeoff
@@ -30,18 +33,27 @@ UsageError: Any = typer.BadParameter.__base__
 app = typer.Typer(
     name="moldable",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: Rich's would take half of the start-up time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(optimum)
-app.command()(evaluate)
-app.command()(compare)
-app.command()(simulate)
-app.command()(tune)
-app.command()(tradeoff)
-app.command()(bounds)
+
+
+def _tells_interruption(command: Callable[..., None]) -> Callable[..., None]:
+    """Make Ctrl-C end a command with its exit code and a message that nothing was kept."""
+
+    @functools.wraps(command)
+    def wrapped(**options: object) -> None:
+        try:
+            command(**options)
+        except KeyboardInterrupt:
+            output.end_interrupted("no result was finished, and no file was written")
+
+    return wrapped
+
+
+for _command in (optimum, evaluate, compare, simulate, tune, tradeoff, bounds, examples):
+    app.command()(_tells_interruption(_command))
 
 
 def _print_version(asked: bool) -> None:
@@ -60,10 +72,17 @@ def moldable(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """How many servers should each parallel job get the moment it arrives?
+    """Choose how many servers each parallel job gets when it arrives, its width.
+    The width is fixed when a job starts, and jobs that find no idle server are lost: they do not
+    wait.
 
-    Start with: moldable optimum --speedup 1,1.8,2.5,3,3.4 --load 0.8
-    """
+    \b
+    Start with:
+      moldable optimum --speedup 1,1.8,2.5,3,3.4 --load 0.8
+      moldable examples --copy examples
+      moldable tune --workload examples/gpus.toml \\
+        --max-blocking 0.1
+    """  # noqa: D205 - the first paragraph of the help describes the model
 
 
 def main() -> None:

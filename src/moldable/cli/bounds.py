@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from moldable.cli import output
+from moldable.cli.curve_notes import note_left_out
 from moldable.cli.options import (
     JsonOption,
     LoadOption,
     RegimeOption,
     ServersOption,
     SpeedUpOption,
-    note_left_out,
     one_class,
 )
 from moldable.errors import InputError
@@ -23,18 +23,23 @@ def bounds(
     servers: ServersOption = None,
     json: JsonOption = False,
 ) -> None:
-    """What does the paper's theory guarantee at this n, and is its proof complete?
+    """Compute the paper's bounds for a cluster.
+
+    They bound the blocking and the execution time of greedy(p*) at this number of servers. The
+    answer says whether the published proof is complete.
 
     \b
     Examples:
-      moldable bounds --speedup linear:5 --load 0.8 --servers 100000
-      moldable bounds --speedup 1,1.8,2.5,3,3.4 --regime 1/2,0.1 --servers 4000 --json
+      moldable bounds --speedup linear:5 --load 0.8 \\
+        --servers 100000
+      moldable bounds --speedup 1,1.8,2.5,3,3.4 \\
+        --regime 1/2,0.1 --servers 4000 --json
     """
     from moldable.theory.stein import bounds as evaluate
 
     system = one_class(speedup, load, regime, servers)
     if system.servers is None:
-        raise InputError("the bounds depend on n; give --servers N")
+        raise InputError("the bounds depend on the number of servers; give --servers N")
     note_left_out(system.speedup, system.servers)
     alpha = 0.0 if system.regime is None else system.regime.alpha
     answer = evaluate(system.speedup, system.load, system.servers, alpha=alpha)

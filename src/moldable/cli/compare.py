@@ -34,8 +34,8 @@ def compare(
             "--policies",
             "--policy",
             metavar="A,B,C",
-            help="Policies as evaluate spells them, separated by commas or one by one; differences "
-            "are from the first.",
+            help="Policies as for evaluate, separated by commas, or one option for each; "
+            "differences are from the first.",
             show_default="greedy-p,greedy",
         ),
     ] = None,
@@ -45,12 +45,17 @@ def compare(
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Which policy is better here? Those that none beats on both counts are marked.
+    """Compare policies on one system.
+
+    Pareto-optimal policies are marked with *: no other policy is better in blocking or mean
+    execution time without being worse in the other. Simulations share their random numbers.
 
     \b
     Examples:
-      moldable compare --servers 40 --load 0.8 --speedup 1,1.8,2.5,3,3.4
-      moldable compare --servers 40 --load 0.8 --speedup linear:4 --policies greedy,fixed:2,equi
+      moldable compare --servers 40 --load 0.8 \\
+        --speedup 1,1.8,2.5,3,3.4
+      moldable compare --servers 40 --load 0.8 \\
+        --speedup linear:4 --policies greedy,fixed:2,equi
     """
     from moldable.evaluation.compare import compare as run
 

@@ -1,4 +1,4 @@
-"""How does a command reach a Dask cluster, and what does it say when it cannot?"""
+"""Connect to a Dask cluster, with clear errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_GREETING = 1 << 20
 
 @contextmanager
 def dask_executor(address: str | None) -> Iterator[Executor | None]:
-    """Hand out the workers of a cluster as an executor; None stays None."""
+    """Return the workers of a cluster as an executor, or None without an address."""
     if address is None:
         yield None
         return
@@ -28,7 +28,7 @@ def dask_executor(address: str | None) -> Iterator[Executor | None]:
     try:
         client = Client(address, timeout=SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise InputError(_silent(address, type(error).__name__)) from None
+        raise InputError(_unreachable(address, type(error).__name__)) from None
     try:
         yield client.get_executor(pure=False)
     finally:
@@ -36,9 +36,9 @@ def dask_executor(address: str | None) -> Iterator[Executor | None]:
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Knock at the door first: a client would wait for ever for what is no scheduler.
+    """Check that a scheduler answers: a client would wait forever for anything else.
 
-    A scheduler greets whoever connects with a message, and a message begins with its length.
+    A scheduler sends a message when a connection opens; a message begins with its length.
     """
     try:
         place = urlsplit(address)
@@ -46,17 +46,17 @@ def _refuse_unreachable(address: str) -> None:
     except ValueError:
         host, port = None, None
     if not host or not port:
-        raise InputError(_silent(address, "no host and port in it"))
+        raise InputError(_unreachable(address, "no host and port in it"))
     try:
-        with socket.create_connection((host, port), SECONDS) as door:
-            greeting = door.recv(8) if place.scheme == "tcp" else b"\1"
+        with socket.create_connection((host, port), SECONDS) as connection:
+            greeting = connection.recv(8) if place.scheme == "tcp" else b"\1"
     except OSError as error:
-        raise InputError(_silent(address, type(error).__name__)) from None
+        raise InputError(_unreachable(address, type(error).__name__)) from None
     if not 0 < int.from_bytes(greeting, "little") < LONGEST_GREETING:
-        raise InputError(_silent(address, "something else listens there"))
+        raise InputError(_unreachable(address, "another program listens there"))
 
 
-def _silent(address: str, reason: str) -> str:
+def _unreachable(address: str, reason: str) -> str:
     return (
         f"no Dask scheduler answers at {address} ({reason}); check the address, such as "
         f"tcp://127.0.0.1:8786, and that the scheduler runs"

@@ -1,4 +1,4 @@
-"""`moldable evaluate`: how a policy performs, exactly where that can be had."""
+"""`moldable evaluate`: the performance of a policy, exact where possible."""
 
 from __future__ import annotations
 
@@ -33,14 +33,20 @@ def evaluate(
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """How does a policy perform on this many servers, exactly if that can be had?
+    """Compute the performance of a policy.
+
+    Blocking and execution time are computed exactly where possible, otherwise by simulation.
 
     \b
     Examples:
-      moldable evaluate --servers 64 --load 0.8 --speedup 1,1.8,2.5,3,3.4
-      moldable evaluate --servers 4000 --regime 1/2,0.1 --speedup linear:5
-      moldable evaluate --servers 64 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --policy fixed:3
-      moldable evaluate --servers 64 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --policy equi --json
+      moldable evaluate --servers 64 --load 0.8 \\
+        --speedup 1,1.8,2.5,3,3.4
+      moldable evaluate --servers 4000 --regime 1/2,0.1 \\
+        --speedup linear:5
+      moldable evaluate --servers 64 --load 0.8 \\
+        --speedup 1,1.8,2.5,3,3.4 --policy fixed:3
+      moldable evaluate --servers 64 --load 0.8 \\
+        --speedup 1,1.8,2.5,3,3.4 --policy equi --json
     """
     from moldable.evaluation.evaluate import evaluate as run
 

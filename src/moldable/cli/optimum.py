@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from moldable.cli import output
+from moldable.cli.curve_notes import note_left_out
 from moldable.cli.options import (
     JsonOption,
     LoadOption,
@@ -15,13 +16,13 @@ from moldable.cli.options import (
     ServersOption,
     SpeedUpOption,
     WorkloadOption,
-    note_left_out,
     one_class,
     read_scenario_options,
 )
 from moldable.errors import InputError, MoldableError
 
 if TYPE_CHECKING:
+    from moldable.allocation.optimum import Optimum
     from moldable.model.scenario import Scenario
     from moldable.system.performance import Performance
 
@@ -50,23 +51,30 @@ def optimum(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compute the widths with the least mean execution time on a large cluster.
+    """Compute optimal widths for a large cluster.
 
-    The answer is the optimum of the paper's linear program. With --servers it also predicts
-    blocking and execution time on that many servers, where jobs that find no idle server are lost.
+    The answer is the optimum of the paper's linear program: the shares of jobs at each width with
+    the least mean execution time. With --servers it also predicts blocking and execution time on
+    that many servers, where jobs that find no idle server are lost.
 
     \b
     Examples:
       moldable optimum --speedup 1,1.8,2.5,3,3.4 --load 0.8
-      moldable optimum --speedup amdahl:0.95:64 --regime 1/2,0.1 --servers 4000
-      moldable optimum --speedup measured.csv --load 0.7 --servers 64 --plot frontier.svg
-      moldable optimum --workload examples/cluster.toml --json
+      moldable optimum --speedup amdahl:0.95:64 \\
+        --regime 1/2,0.1 --servers 4000
+      moldable optimum --speedup examples/measured.csv \\
+        --load 0.7 --servers 64 --plot frontier.svg
+      moldable optimum --workload examples/cluster.toml
+    The files are copied by: moldable examples --copy examples
     """
     if workload is None:
         _one_class(speedup, load, regime, servers, plot, json=json)
         return
     if speedup is not None or load is not None or regime is not None or plot is not None:
-        raise InputError("--workload brings its own curves and rates; leave the other options out")
+        raise InputError(
+            "--workload has its own curves and rates; leave out --speedup, --load, --regime "
+            "and --plot"
+        )
     _several_classes(workload, servers, json=json)
 
 
@@ -84,12 +92,7 @@ def _one_class(
     system = one_class(speedup, load, regime, servers)
     solution = solve(system.speedup, system.load, servers=system.servers)
     note_left_out(system.speedup, system.servers)
-    if system.speedup.baseline:
-        output.note(system.speedup.baseline)
-    if plot is not None:
-        from moldable.reporting.frontier_plot import save_frontier_plot
-
-        save_frontier_plot(solution, plot)
+    not_drawn = None if plot is None else _draw(solution, plot)
     predicted = None
     if system.servers is not None:
         from moldable.model.scenario import Scenario
@@ -97,12 +100,26 @@ def _one_class(
         predicted = _predicted(Scenario.single(system.speedup, system.load, system.servers))
     if json:
         output.print_json(solution.to_dict() | _at_servers(predicted))
-        return
-    from moldable.reporting.optimum_text import show_optimum, show_prediction
+    else:
+        from moldable.reporting.optimum_text import show_optimum, show_prediction
 
-    console = output.console()
-    show_optimum(console, solution, system.regime)
-    show_prediction(console, predicted, system.servers)
+        console = output.console()
+        show_optimum(console, solution, system.regime)
+        show_prediction(console, predicted, system.servers)
+    if not_drawn is not None:
+        raise not_drawn
+
+
+def _draw(solution: Optimum, plot: Path) -> InputError | None:
+    """Draw the frontier; without matplotlib, return the error to raise after the answer."""
+    from moldable.reporting.figures import MissingMatplotlibError
+    from moldable.reporting.frontier_plot import save_frontier_plot
+
+    try:
+        save_frontier_plot(solution, plot)
+    except MissingMatplotlibError as error:
+        return InputError(f"--plot {plot} was not written: {error}")
+    return None
 
 
 def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
@@ -110,9 +127,6 @@ def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     from moldable.allocation.whole_servers import reserve_whole
 
     scenario = read_scenario_options(servers=servers, workload=path)
-    for job_class in scenario.workload.classes:
-        if job_class.speedup.baseline:
-            output.note(f"class {job_class.name!r}: {job_class.speedup.baseline}")
     fluid = reserve(scenario)
     pooled = scenario.workload.sharing == "pool"
     whole = None if pooled else reserve_whole(scenario)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from moldable.cli.curve_notes import note_curve, note_powers_of_two
 from moldable.errors import InputError, MoldableError
 from moldable.policies.registry import build_policy, policy_help
 
@@ -29,7 +30,8 @@ SpeedUpOption = Annotated[
         metavar="CURVE",
         help="Speed-ups of widths 1, 2, ... as 1,1.8,2.5; with gaps as 1=1,2=1.9,4=3.5; a model: "
         "linear:D, amdahl:FRACTION:D, power:EXPONENT:D, usl:CONTENTION:COHERENCY:D, "
-        "downey:A:SIGMA:D; or a CSV file with columns width,time or width,speedup.",
+        "downey:A:SIGMA:D; or a CSV file with columns width,time, width,speedup or "
+        "width,throughput ('-': standard input).",
     ),
 ]
 LoadOption = Annotated[
@@ -57,7 +59,8 @@ WorkloadOption = Annotated[
     typer.Option(
         "--workload",
         metavar="FILE.toml",
-        help="Several classes of jobs, from a file; replaces --speedup and --load.",
+        help="Scenario file with one or more classes of jobs; replaces --speedup and --load. "
+        "'-' reads standard input here and wherever a file is read.",
     ),
 ]
 SizeOption = Annotated[
@@ -83,7 +86,12 @@ ArrivalsOption = Annotated[
     ),
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object in full double precision.")
+    bool,
+    typer.Option(
+        "--json",
+        help="Print one JSON object in full double precision; docs/reference/command-line.md "
+        "describes its keys.",
+    ),
 ]
 
 
@@ -174,6 +182,9 @@ def one_class(
         raise InputError("no curve: give --speedup, such as --speedup 1,1.8,2.5,3,3.4")
     _refuse_no_servers(servers)
     curve = parse_speedup(speedup)
+    note_curve(curve)
+    if "," in speedup and "=" not in speedup and ":" not in speedup:
+        note_powers_of_two(curve)
     if load is not None and regime is None:
         return OneClass(curve, load, servers, None)
     if regime is None or load is not None:
@@ -202,13 +213,18 @@ def read_scenario_options(
     if workload is None:
         system = one_class(speedup, load, regime, servers)
         if system.servers is None:
-            raise InputError("how large is the cluster? give --servers N")
+            raise InputError("the number of servers is missing; give --servers N")
         scenario = Scenario.single(system.speedup, system.load, system.servers)
     elif speedup is not None or load is not None or regime is not None:
-        raise InputError("--workload brings its own curves and rates; leave the other options out")
+        raise InputError(
+            "--workload has its own curves and rates; leave out --speedup, --load and --regime"
+        )
     else:
         _refuse_no_servers(servers)
         scenario = read_scenario(workload, servers)
+        for job_class in scenario.workload.classes:
+            note_curve(job_class.speedup, f"class {job_class.name!r}: ")
+            note_powers_of_two(job_class.speedup, f"class {job_class.name!r}: ")
     if size is not None:
         scenario = _with_size(scenario, size, own_mean=workload is None)
     if arrivals is not None:
@@ -218,7 +234,7 @@ def read_scenario_options(
 
 
 def _note_own_rate(arrivals: Arrivals, unit: str | None) -> None:
-    """Say that a list of arrival times has its own rate, whatever the load."""
+    """Note that the rate of listed arrival times does not depend on the load."""
     from moldable.cli.output import note
     from moldable.model.arrivals import ArrivalTimes
     from moldable.model.units import rate
@@ -246,40 +262,31 @@ def _with_size(scenario: Scenario, text: str, *, own_mean: bool) -> Scenario:
     if isinstance(law, Empirical) and own_mean:
         mean = law.measured_mean
         classes = [replace(c, mean_size=mean, arrival_rate=c.offered / mean) for c in classes]
-        note(f"sizes in {text} have mean {mean:.6g}; times are in the same unit")
+        note(f"sizes in {law} have mean {mean:.6g}; times are in the same unit")
     elif isinstance(law, Empirical):
-        note(f"sizes in {text} are rescaled to the mean_size of each class of the workload file")
+        note(f"sizes in {law} are rescaled to the mean_size of each class of the workload file")
     return replace(scenario, workload=replace(scenario.workload, classes=tuple(classes)))
 
 
 def _refuse_no_servers(servers: int | None) -> None:
-    """Refuse clusters without servers, and beyond all measure."""
+    """Check the number of servers, if there is one."""
     from moldable.checks import whole
 
     if servers is not None:
         whole(servers, "servers", InputError)
 
 
-def note_left_out(speedup: SpeedUp, servers: int | None) -> None:
-    """Say that some widths do not fit."""
-    from moldable.cli.output import note
-    from moldable.reporting.words import count
-
-    if servers is not None and speedup.widths[-1] > servers:
-        note(f"widths above {servers} are left out: they do not fit on {count(servers)}")
-
-
 def read_policy(text: str, scenario: Scenario) -> Policy | Equi | None:
     """Build a policy from its spelling or its JSON file; None is the default, greedy(p*)."""
-    if not text.strip().lower().endswith(".json"):
+    name = text.strip()
+    if name != "-" and not name.lower().endswith(".json"):
         return build_policy(text, scenario)
     from moldable.files.policy_file import read_policy_file
     from moldable.system.loss_system import build_system
 
-    path = Path(text.strip())
-    policy = read_policy_file(path)
+    policy = read_policy_file(name)
     try:
         build_system(scenario, policy)  # checks that the policy suits the scenario
     except MoldableError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{name}: {error}") from None
     return policy

@@ -1,14 +1,17 @@
-"""How do answers reach a person or a script?"""
+"""Output of the commands: answers to stdout, notes and progress to stderr."""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import typer
 
 from moldable.errors import printable
 
@@ -17,9 +20,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-PIECE = 4096
-NARROWEST = 80
-"""Columns of a page: on a narrower one lines are broken, but no figure is cut."""
+PIECE: Final = 4096
+NARROWEST: Final = 60
+"""Least number of columns of the output; names and numbers are never cut."""
+INTERVAL: Final = 5.0
+"""Seconds between two lines of progress when stderr is not a terminal."""
+INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C."""
 
 
 def print_json(answer: dict[str, Any]) -> None:
@@ -32,12 +39,18 @@ def print_json(answer: dict[str, Any]) -> None:
 
 
 def note(text: str) -> None:
-    """Tell a person something that is not part of the answer."""
+    """Write a line to stderr that is not part of the answer."""
     sys.stderr.write(f"moldable: note: {printable(text)}\n")
 
 
+def end_interrupted(kept: str) -> NoReturn:
+    """Say what is left of an interrupted command, and end with its exit code."""
+    sys.stderr.write(f"Interrupted: {kept}.\n")
+    raise typer.Exit(INTERRUPTED)
+
+
 def show_log() -> None:
-    """Let what the library has to say while it works appear as notes."""
+    """Show the log messages of the library as notes."""
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -50,10 +63,11 @@ def show_log() -> None:
 
 
 @contextmanager
-def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
-    """Show a bar with rate and remaining time on a terminal, and nothing when piped."""
+def progress_bar(unit: str) -> Iterator[Callable[[float, int], None]]:
+    """Show a bar with rate and remaining time on a terminal, otherwise lines of progress."""
     if not sys.stderr.isatty():
-        yield None
+        with _progress_lines() as tell:
+            yield lambda done, planned: tell(f"{done:.0f} of {planned} {unit}")
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -77,10 +91,11 @@ def progress_bar(unit: str) -> Iterator[Callable[[float, int], None] | None]:
 
 
 @contextmanager
-def status_line() -> Iterator[Callable[[str], None] | None]:
-    """Show which step is being done, and for how long, on a terminal; nothing when piped."""
+def status_line() -> Iterator[Callable[[str], None]]:
+    """Show the current step and the elapsed time on a terminal, otherwise lines of progress."""
     if not sys.stderr.isatty():
-        yield None
+        with _progress_lines() as tell:
+            yield tell
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -97,12 +112,36 @@ def status_line() -> Iterator[Callable[[str], None] | None]:
         yield report
 
 
+@contextmanager
+def _progress_lines() -> Iterator[Callable[[str], None]]:
+    """Write the last reported state to stderr every few seconds; short runs write nothing."""
+    state, began, ended = "starting", time.monotonic(), threading.Event()
+
+    def tell(text: str) -> None:
+        nonlocal state
+        state = text
+
+    def write() -> None:
+        while not ended.wait(INTERVAL):
+            elapsed = time.monotonic() - began
+            sys.stderr.write(f"moldable: progress: {printable(state)} ({elapsed:.0f} s)\n")
+            sys.stderr.flush()
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield tell
+    finally:
+        ended.set()
+        writer.join()
+
+
 def console(narrowest: int = NARROWEST) -> Console:
-    """Return the console for plain answers, plain text when piped; at least so many columns."""
+    """Return the console for answers; it has at least `narrowest` columns."""
     from rich.console import Console
 
     class PlainConsole(Console):
-        """A console that shows the names people give as text, not as markup or control codes."""
+        """A console that never interprets names as markup or control codes."""
 
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(printable(text), **options)

@@ -1,4 +1,4 @@
-"""`moldable simulate`: blocking and execution time at this n, with error bars."""
+"""`moldable simulate`: the performance of a policy by simulation."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from moldable.simulation.start import Start
     from moldable.system.performance import Performance
 
-INTERRUPTED = 130
-
 
 @takes_scenario()
 def simulate(
@@ -35,17 +33,17 @@ def simulate(
     policy: PolicyOption = DEFAULT_POLICY,
     jobs: Annotated[
         float | None,
-        typer.Option("--jobs", metavar="N", help="Arrivals in each replication; 5e6 works."),
+        typer.Option("--jobs", metavar="N", help="Arrivals in each replication, such as 5e6."),
     ] = None,
     replications: Annotated[
-        int, typer.Option("--replications", metavar="N", help="Independent runs.")
+        int, typer.Option("--replications", metavar="N", help="Number of independent replications.")
     ] = 64,
     warmup: Annotated[
         float | None,
         typer.Option(
             "--warmup",
             metavar="T",
-            help="Warm-up in mean sizes; by default a pilot run decides.",
+            help="Warm-up to discard, in mean job sizes (default: chosen automatically).",
         ),
     ] = None,
     start: Annotated[
@@ -53,39 +51,60 @@ def simulate(
         typer.Option(
             "--start",
             metavar="STATE",
-            help="equilibrium, empty, or jobs of each width: 3=100,4=40.",
+            help="Initial state: equilibrium, empty, or jobs of each width, such as 3=100,4=40.",
         ),
     ] = "equilibrium",
     estimator: Annotated[
         str,
         typer.Option(
-            "--estimator", metavar="NAME", help="assigned, realised or completed_only (biased)."
+            "--estimator",
+            metavar="NAME",
+            help="Estimator of the mean execution time: assigned (least variance), realised or "
+            "completed_only (biased).",
         ),
     ] = "assigned",
     precision: Annotated[
         float | None,
-        typer.Option("--precision", metavar="P", help="Run until intervals are this tight: 0.01."),
+        typer.Option(
+            "--precision",
+            metavar="P",
+            help="Run until the relative half-widths of the 95 % confidence intervals are at most "
+            "P, such as 0.01.",
+        ),
     ] = None,
     max_jobs: Annotated[
         float,
-        typer.Option("--max-jobs", metavar="N", help="Stop after N arrivals in all."),
+        typer.Option(
+            "--max-jobs",
+            metavar="N",
+            help="Stop after N arrivals even if --precision is not reached.",
+        ),
     ] = 2e9,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
     dask: Annotated[
         str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, tcp://host:8786."),
+        typer.Option(
+            "--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """What do blocking and execution time come to on this many servers?
+    """Simulate a policy.
+
+    Prints blocking and execution time with 95 % confidence intervals.
 
     \b
     Examples:
-      moldable simulate --servers 64 --load 0.8 --speedup 1,1.8,2.5,3,3.4
-      moldable simulate --servers 4000 --regime 1/2,0.1 --speedup linear:5 --precision 0.01
-      moldable simulate --servers 64 --load 0.8 --speedup linear:5 --size pareto --jobs 1e5
-      moldable simulate --workload examples/cluster.toml --jobs 1e5 --policy greedy --json
+      moldable simulate --servers 64 --load 0.8 \\
+        --speedup 1,1.8,2.5,3,3.4
+      moldable simulate --servers 4000 --regime 1/2,0.1 \\
+        --speedup linear:5 --precision 0.01
+      moldable simulate --servers 64 --load 0.8 \\
+        --speedup linear:5 --size pareto --jobs 1e5
+      moldable simulate --workload examples/cluster.toml \\
+        --jobs 1e5 --policy greedy --json
+    The file is copied by: moldable examples --copy examples
     """
     from moldable.simulation.simulate import simulate as run
 
@@ -124,9 +143,9 @@ def show(answer: Performance, *, json: bool) -> None:
 
 
 def end_if_interrupted(*answers: Performance) -> None:
-    """Leave with the exit code of an interruption if an answer is that of an interrupted run."""
+    """End with the exit code of an interruption if an answer is that of an interrupted run."""
     if any(answer.interrupted for answer in answers):
-        raise typer.Exit(INTERRUPTED)
+        output.end_interrupted("the result is that of the replications that finished")
 
 
 def _kept_widths(text: str, scenario: Scenario) -> Policy | None:
@@ -135,7 +154,7 @@ def _kept_widths(text: str, scenario: Scenario) -> Policy | None:
 
     policy = read_policy(text, scenario)
     if isinstance(policy, Equi):
-        raise InputError("equi is preemptive: no width is kept; use moldable evaluate")
+        raise InputError("equi is preemptive: widths change while jobs run; use moldable evaluate")
     return policy
 
 

@@ -1,4 +1,4 @@
-"""`moldable tradeoff`: how much time does less blocking cost, at best and in practice?"""
+"""`moldable tradeoff`: the trade-off between blocking and mean execution time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def tradeoff(
         typer.Option(
             "--out",
             metavar="DIR",
-            help="Write tradeoff.json there, and with matplotlib .svg and .png.",
+            help="Write tradeoff.json to this folder; with matplotlib also tradeoff.svg and "
+            "tradeoff.png.",
         ),
     ] = None,
     precision: PrecisionOption = 0.01,
@@ -46,12 +47,17 @@ def tradeoff(
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """How much time does less blocking cost: at best, and by the value policy?
+    """Show the trade-off of blocking and time.
+
+    For each cost of a blocked job it computes blocking and mean execution time of the true optimum,
+    the best of all policies, where possible, and of the value policy, which `moldable tune` uses.
 
     \b
     Examples:
-      moldable tradeoff --servers 20 --load 0.8 --speedup 1,1.8,2.5,3,3.4
-      moldable tradeoff --servers 16 --load 0.8 --speedup linear:3 --costs 2,4,8 --json
+      moldable tradeoff --servers 20 --load 0.8 \\
+        --speedup 1,1.8,2.5,3,3.4
+      moldable tradeoff --servers 16 --load 0.8 \\
+        --speedup linear:3 --costs 2,4,8 --json
     """
     from moldable.tuning.tradeoff import value_tradeoff
 
@@ -100,24 +106,26 @@ def _costs(text: str) -> list[float]:
 
 
 def _make_ready(folder: Path) -> FolderLock:
-    """Find out before minutes of work whether its results can be kept."""
+    """Check before minutes of work that the results can be written."""
     from moldable.text_files import FolderLock
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(f"--out {folder} cannot be made: {reason}; choose another") from None
+        raise InputError(
+            f"--out {folder} cannot be created: {reason}; choose another folder"
+        ) from None
     return FolderLock(folder)
 
 
 def _can_draw(folder: Path) -> bool:
-    """Say so if nothing can be drawn; the numbers are worth keeping all the same."""
-    from moldable.reporting.figures import new_figure
+    """Return whether matplotlib is installed; note what is written without it."""
+    from moldable.reporting.figures import MissingMatplotlibError, new_figure
 
     try:
         new_figure((1.0, 1.0))
-    except InputError as error:
+    except MissingMatplotlibError as error:
         output.note(f"{error}; only {folder / 'tradeoff.json'} will be written")
         return False
     return True

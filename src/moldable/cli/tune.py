@@ -1,4 +1,4 @@
-"""`moldable tune`: the policy that reaches a target at this n."""
+"""`moldable tune`: a policy for a target."""
 
 from __future__ import annotations
 
@@ -30,14 +30,18 @@ def tune(
     scenario: Scenario,
     max_blocking: Annotated[
         float | None,
-        typer.Option("--max-blocking", metavar="P", help="Least time with at most this blocking."),
+        typer.Option(
+            "--max-blocking",
+            metavar="P",
+            help="Minimise the mean execution time with blocking at most P.",
+        ),
     ] = None,
     blocking_cost: Annotated[
         float | None,
         typer.Option(
             "--blocking-cost",
             metavar="C",
-            help="Least cost per arrival; a blocked job costs so many mean sizes.",
+            help="Minimise the cost per arrival; a blocked job costs C mean sizes.",
         ),
     ] = None,
     max_time: Annotated[
@@ -45,16 +49,16 @@ def tune(
         typer.Option(
             "--max-time",
             metavar="T",
-            help="Least blocking with at most this mean time, such as 0.6 or, if the workload file "
-            "has a time_unit, 90min.",
+            help="Minimise blocking with mean execution time at most T, such as 0.6 or, if the "
+            "workload file has a time_unit, 90min.",
         ),
     ] = None,
     optimum: Annotated[
         bool,
         typer.Option(
             "--optimum",
-            help="Compute the true optimum even where that takes minutes: up to five million "
-            "states instead of 50,000, if sizes are exponential.",
+            help="Compute the true optimum, the best of all policies, even where that takes "
+            "minutes: up to five million states instead of 50,000 (exponential sizes only).",
         ),
     ] = False,
     precision: PrecisionOption = 0.01,
@@ -62,15 +66,23 @@ def tune(
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """How many servers should a job get, given how many are idle, to reach a target?
+    """Find the best policy for a target.
+
+    The policy is a table from the number of idle servers to the width of the next job. Give one of
+    --max-blocking, --blocking-cost and --max-time. A file with the output of --json can be given to
+    --policy of other commands.
 
     \b
     Examples:
-      moldable tune --servers 30 --load 0.8 --speedup 1,1.8,2.5,3,3.4 --max-blocking 0.08
-      moldable tune --servers 20 --load 0.8 --speedup linear:4 --blocking-cost 4 --json
-      moldable tune --workload examples/gpus.toml --max-blocking 0.2
-      moldable tune --servers 20 --load 0.8 --speedup 1,1.8,2.5 --max-time 0.6
-    With --json the answer can be given to --policy of other commands as a file.
+      moldable tune --servers 30 --load 0.8 \\
+        --speedup 1,1.8,2.5,3,3.4 --max-blocking 0.08
+      moldable tune --servers 20 --load 0.8 \\
+        --speedup linear:4 --blocking-cost 4 --json
+      moldable tune --workload examples/gpus.toml \\
+        --max-blocking 0.2
+      moldable tune --servers 20 --load 0.8 \\
+        --speedup 1,1.8,2.5 --max-time 0.6
+    The file is copied by: moldable examples --copy examples
     """
     from moldable.exact.states import MOST_STATES
     from moldable.tuning.reference import AT_ONCE, fits
@@ -101,11 +113,13 @@ def tune(
 
         show_tuned(output.console(), answer, decided)
         if not optimum and fits(scenario, MOST_STATES) and not fits(scenario, AT_ONCE):
-            output.note("the true optimum would take a while here: ask for it with --optimum")
+            output.note(
+                "the true optimum would take minutes to compute; add --optimum to compute it"
+            )
 
 
 def _refuse_none_or_several(*values: float | str | None) -> None:
-    """Say it in the words of the command line."""
+    """Refuse no target and more than one."""
     given = [name for name, value in zip(TARGETS, values, strict=True) if value is not None]
     if len(given) != 1:
         raise InputError(
@@ -114,7 +128,7 @@ def _refuse_none_or_several(*values: float | str | None) -> None:
 
 
 def _beside(answer: Tuned, scenario: Scenario) -> tuple[Decisions, ...]:
-    """Lay the tuned decisions beside those of the paper's schemes."""
+    """Return the tuned decisions beside those of the paper's policies."""
     from moldable.policies.decisions import decisions
     from moldable.policies.greedy import Greedy, greedy_p
     from moldable.policies.policy_table import Policy

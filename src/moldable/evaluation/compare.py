@@ -39,24 +39,24 @@ class Compared:
         performance: its performance.
         blocking_difference: its blocking minus the first policy's, with its own interval.
         mean_execution_time_difference: the same for the mean execution time.
-        unbeaten: whether it is Pareto-optimal: no other policy is significantly better in one
+        pareto_optimal: whether it is Pareto-optimal: no other policy is significantly better in one
             value without being worse in the other.
-        yardstick: whether it is a preemptive reference, left out of the Pareto comparison.
+        reference: whether it is a preemptive reference, left out of the Pareto comparison.
     """
 
     name: str
     performance: Performance
     blocking_difference: Estimate
     mean_execution_time_difference: Estimate
-    unbeaten: bool
-    yardstick: bool
+    pareto_optimal: bool
+    reference: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
         return {
             "name": self.name,
-            "unbeaten": self.unbeaten,
-            "yardstick": self.yardstick,
+            "pareto_optimal": self.pareto_optimal,
+            "reference": self.reference,
             "blocking_difference": _pair(self.blocking_difference),
             "mean_execution_time_difference": _pair(self.mean_execution_time_difference),
             **self.performance.to_dict(),
@@ -80,16 +80,16 @@ class Comparison:
         return self.policies[0].performance.time_unit
 
     @property
-    def unbeaten(self) -> tuple[str, ...]:
+    def pareto_optimal(self) -> tuple[str, ...]:
         """The names of the Pareto-optimal policies."""
-        return tuple(part.name for part in self.policies if part.unbeaten)
+        return tuple(part.name for part in self.policies if part.pareto_optimal)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
         return {
             "time_unit": self.time_unit,
             "policies": [part.to_dict() for part in self.policies],
-            "unbeaten": list(self.unbeaten),
+            "pareto_optimal": list(self.pareto_optimal),
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -108,13 +108,13 @@ class Comparison:
                 row[name] = row[name]["value"]
         figures = ("blocking", "mean_execution_time", *differences)
         intervals = [column for name in figures for column in (name, f"{name}_interval")]
-        columns = ["name", "unbeaten", "yardstick", *intervals, "busy_fraction", "method"]
+        columns = ["name", "pareto_optimal", "reference", *intervals, "busy_fraction", "method"]
         return pd.DataFrame(rows)[columns]
 
     def __repr__(self) -> str:
         """Show a line for each policy; Pareto-optimal ones are marked."""
         lines = (
-            f"  {'*' if part.unbeaten else ' '} {part.name}: {part.performance!r}"
+            f"  {'*' if part.pareto_optimal else ' '} {part.name}: {part.performance!r}"
             for part in self.policies
         )
         return "\n".join(("Comparison, Pareto-optimal policies are marked with *:", *lines))
@@ -211,8 +211,8 @@ def _compared(name: str, found: Mapping[str, Paired], rivals: Mapping[str, Paire
         own.performance,
         difference(own.blocking, first.blocking),
         difference(own.time, first.time),
-        unbeaten=name in rivals and not beaten,
-        yardstick=name not in rivals,
+        pareto_optimal=name in rivals and not beaten,
+        reference=name not in rivals,
     )
 
 

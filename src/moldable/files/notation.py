@@ -3,7 +3,7 @@
 `1,1.8,2.5`            speed-ups of widths 1, 2, 3
 `1=1,2=1.9,4=3.5`      width = speed-up, gaps allowed
 `amdahl:0.95:64`       a model and its parameters, see MODELS
-`curve.csv`            a file of measurements
+`curve.csv`            a file of measurements; `-` reads standard input
 `0.5,0.1`, `2/3,0.1`   a regime: alpha, beta
 
 `poisson`                  Poisson arrivals
@@ -59,6 +59,8 @@ def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
     text = text.strip()
     if not text:
         raise InputError("the curve is empty; write speed-ups such as 1,1.8,2.5 or amdahl:0.95:64")
+    if text == "-":
+        return read_curve("-")
     if text.lower().endswith(".csv"):
         return read_curve(folder / text)
     if ":" in text:
@@ -92,6 +94,8 @@ def parse_arrivals(text: str, folder: Path = Path()) -> Arrivals:
     text = text.strip()
     name, _, rest = text.partition(":")
     name = name.strip().lower()
+    if text == "-":
+        return read_arrival_times("-")
     if name not in USAGES and text.lower().endswith(".csv"):
         return read_arrival_times(folder / text)
     if name not in USAGES:

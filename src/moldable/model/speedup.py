@@ -26,6 +26,22 @@ WIDEST: Final = 10_000_000
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Repeated measurements at one width.
+
+    Attributes:
+        width: the width.
+        count: how often it was measured.
+        spread: (longest time - shortest time) / mean time.
+    """
+
+    width: int
+    count: int
+    spread: float
+
+
+@final
 @dataclass(frozen=True, init=False, eq=False, repr=False, slots=True)
 class SpeedUp:
     """The allowed widths of a job and their speed-ups relative to one server.
@@ -38,11 +54,13 @@ class SpeedUp:
         widths: the allowed widths, ascending.
         speedups: the speed-up at each of them.
         baseline: how the time on one server was estimated, if it was not given; otherwise empty.
+        repeats: the widths that `from_times` was given several times, and their spread.
     """
 
     widths: Ints
     speedups: Floats
     baseline: str
+    repeats: tuple[Repeats, ...]
 
     def __init__(self, curve: Sequence[float] | Floats | Mapping[int, float]) -> None:
         if isinstance(curve, Mapping):
@@ -54,7 +72,13 @@ class SpeedUp:
             widths = np.arange(1, len(values) + 1, dtype=np.int64)
         self._set(widths, np.array(values, dtype=np.float64), "")
 
-    def _set(self, widths: Ints, speedups: Floats, baseline: str) -> None:
+    def _set(
+        self,
+        widths: Ints,
+        speedups: Floats,
+        baseline: str,
+        repeats: tuple[Repeats, ...] = (),
+    ) -> None:
         order = np.argsort(widths, kind="stable")
         widths, speedups = widths[order], speedups[order]
         _refuse_invalid(widths, speedups)
@@ -62,11 +86,18 @@ class SpeedUp:
         object.__setattr__(self, "widths", widths)
         object.__setattr__(self, "speedups", speedups)
         object.__setattr__(self, "baseline", baseline)
+        object.__setattr__(self, "repeats", repeats)
 
     @classmethod
-    def _from_arrays(cls, widths: Ints, speedups: Floats, baseline: str = "") -> Self:
+    def _from_arrays(
+        cls,
+        widths: Ints,
+        speedups: Floats,
+        baseline: str = "",
+        repeats: tuple[Repeats, ...] = (),
+    ) -> Self:
         self = cls.__new__(cls)
-        self._set(widths, speedups, baseline)
+        self._set(widths, speedups, baseline, repeats)
         return self
 
     @classmethod
@@ -76,6 +107,7 @@ class SpeedUp:
         The time on one server is the baseline. If width 1 was not measured, the narrowest
         measured width w is assumed to run at full efficiency, so that one server would need w
         times its time. `baseline` then says so, and loads depend on the same assumption.
+        `repeats` keeps how much repeated measurements differ.
         """
         pairs = times.items() if isinstance(times, Mapping) else times
         runs: defaultdict[int, list[float]] = defaultdict(list)
@@ -95,6 +127,11 @@ class SpeedUp:
             np.array(list(means), dtype=np.int64),
             one_server / np.array(list(means.values()), dtype=np.float64),
             "" if narrowest == 1 else baseline,
+            tuple(
+                Repeats(width, len(runs[width]), (max(runs[width]) - min(runs[width])) / mean)
+                for width, mean in means.items()
+                if len(runs[width]) > 1
+            ),
         )
 
     @classmethod
@@ -151,7 +188,8 @@ class SpeedUp:
                 f"the narrowest allowed width is {self.widths[0]}, but there are only {width} "
                 f"servers; add servers or allow a narrower width"
             )
-        return SpeedUp._from_arrays(self.widths[fits], self.speedups[fits], self.baseline)
+        kept = tuple(part for part in self.repeats if part.width <= width)
+        return SpeedUp._from_arrays(self.widths[fits], self.speedups[fits], self.baseline, kept)
 
     def is_increasing(self, tolerance: float = 0.0) -> bool:
         """Return whether every width is faster than the one before it (P1)."""

@@ -1,1 +1,1 @@
-"""How do results look: tables and sentences for people, one plot per file."""
+"""Results as tables, sentences and plots."""

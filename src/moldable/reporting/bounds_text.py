@@ -1,15 +1,16 @@
-"""How are the paper's bounds told to a person?"""
+"""The paper's bounds as text."""
 
 from __future__ import annotations
 
 from rich.console import Console
 from rich.table import Table
 
+from moldable.reporting.tables import print_table
 from moldable.theory.stein import Bounds
 
 
 def show_bounds(console: Console, answer: Bounds, servers: int) -> None:
-    """Print the bounds, then whether they say anything and whether they are proved."""
+    """Print the bounds, whether they are informative and whether they are proved."""
     table = Table(title=f"The paper's bounds on greedy(p*) at n = {servers}", title_justify="left")
     table.add_column("quantity")
     table.add_column("at most", justify="right")
@@ -17,22 +18,22 @@ def show_bounds(console: Console, answer: Bounds, servers: int) -> None:
     table.add_row("blocking probability", f"{answer.blocking:.6g}")
     gap = "-" if answer.time_gap is None else f"{answer.time_gap:.6g}"
     table.add_row("gap in mean execution time, mean sizes", gap)
-    console.print(table)
+    print_table(console, table)
     console.print(_reach(answer))
     console.print(_proof(answer))
 
 
 def _reach(answer: Bounds) -> str:
-    order = f"As n grows the distance bound goes as n^{answer.order:g}."
+    order = f"As n grows, the bound on the distance scales as n^{answer.order:g}."
     if answer.vacuous:
-        return f"They say nothing here: the bound on a probability is 1 or more. {order}"
-    return f"The bound on blocking is below 1, so it says something here. {order}"
+        return f"The bounds are vacuous here: the bound on blocking is 1 or more. {order}"
+    return f"The bound on blocking is below 1, so it is informative here. {order}"
 
 
 def _proof(answer: Bounds) -> str:
     if answer.proof == "complete":
-        return "Their proof is complete for one width."
+        return "The proof is complete (the optimum uses one width)."
     return (
-        f"Take them as plausible, not as proved: for two widths the published proof has gaps "
+        f"The bounds are plausible but not proved: for two widths the published proof has gaps "
         f"({', '.join(answer.gaps)})."
     )

@@ -1,27 +1,25 @@
-"""How are policies shown side by side?"""
+"""A comparison of policies as text."""
 
 from __future__ import annotations
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from moldable.evaluation.compare import Compared, Comparison
+from moldable.reporting.tables import plain_table, print_table
 from moldable.reporting.words import times_are
 from moldable.system.performance import Estimate
 
-UNBEATEN, YARDSTICK = "*", "~"
+PARETO_OPTIMAL, REFERENCE = "*", "~"
 METHODS = {"closed-form": "formula", "chain": "chain", "simulate": "simulated"}
 
 
 def show_comparison(console: Console, answer: Comparison) -> None:
-    """Print one row for each policy, the unbeaten ones marked, and what the marks mean."""
+    """Print one row for each policy and what the marks mean."""
     first = answer.policies[0].name
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    # A name may go on in the next line; half a number would be worse than none.
-    table.add_column("policy", overflow="fold")
+    table = plain_table()
+    table.add_column("policy")
     for heading in ("blocking", "mean time", "Δ blocking", "Δ time", "method"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     for part in answer.policies:
         table.add_row(
             f"{_mark(part)} {part.name}",
@@ -31,16 +29,16 @@ def show_comparison(console: Console, answer: Comparison) -> None:
             _signed(part.mean_execution_time_difference),
             METHODS[part.performance.method],
         )
-    console.print(table)
-    console.print(f"{UNBEATEN} no other policy beats it on both counts")
-    if any(part.yardstick for part in answer.policies):
-        console.print(f"{YARDSTICK} preemptive: a yardstick that no policy here could follow")
-    console.print(f"Mean time is that of execution; Δ is the difference from {first}.")
+    print_table(console, table)
+    console.print(f"Pareto-optimal policies are marked with {PARETO_OPTIMAL}.")
+    if any(part.reference for part in answer.policies):
+        console.print(f"{REFERENCE} preemptive reference: widths change while jobs run.")
+    console.print(f"Mean time: mean execution time of accepted jobs. Δ: difference from {first}.")
     console.print(times_are(answer.policies[0].performance))
 
 
 def _mark(part: Compared) -> str:
-    return YARDSTICK if part.yardstick else UNBEATEN if part.unbeaten else " "
+    return REFERENCE if part.reference else PARETO_OPTIMAL if part.pareto_optimal else " "
 
 
 def _signed(gap: Estimate) -> str:

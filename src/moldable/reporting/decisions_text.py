@@ -1,4 +1,4 @@
-"""How are the decisions of policies laid side by side for a person?"""
+"""The decisions of policies side by side as text."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from itertools import chain, groupby
 from typing import Final
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from moldable.policies.decisions import DecisionRow, Decisions, Shares
+from moldable.reporting.tables import plain_table, print_table
 
 MOST_ROWS: Final = 16
-"""Beyond, neighbouring rows are told together: a wide curve has a row for every idle server."""
+"""Longer tables are shortened by joining rows: a wide curve has one for every idle server."""
 UNSEEN: Final = 1e-6
-"""A share that nobody would notice: a design load at its very limit leaves some."""
+"""Shares up to this are not shown; a design load near its limit has some."""
 
 
 def show_decisions(
@@ -24,20 +23,20 @@ def show_decisions(
     """Print a table for each class: ranges of idle servers down, policies across.
 
     Args:
-        console: where to.
+        console: where to print.
         classes: their decisions.
-        headings: what the columns of the policies are called, the one that matters most first.
+        headings: names of the policies' columns; rows are joined where the first is the same.
     """
     for part in classes:
         of = f" to {part.job_class}" if len(classes) > 1 else ""
         console.print(f"Servers given{of}, by idle servers:")  # a title would wrap with the table
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table = plain_table()
         for heading in ("idle", *headings.values()):
             table.add_column(heading, justify="right")
         for rows in _grouped(part.rows, next(iter(headings))):
             cells = (_cell([row.shares[name] for row in rows]) for name in headings)
             table.add_row(_range(rows[0].least, rows[-1].most), *cells)
-        console.print(table)
+        print_table(console, table)
 
 
 def _grouped(rows: tuple[DecisionRow, ...], first: str) -> list[tuple[DecisionRow, ...]]:
@@ -54,7 +53,7 @@ def _range(low: int, high: int) -> str:
 
 
 def _cell(found: list[Shares]) -> str:
-    """Tell one decision in full, and different ones by the widths among them."""
+    """Show one decision in full, and several by the range of their widths."""
     if all(shares == found[0] for shares in found):
         return _shares(found[0])
     widths = [width for shares in found for width in shares]
@@ -62,10 +61,10 @@ def _cell(found: list[Shares]) -> str:
 
 
 def _shares(shares: Shares) -> str:
-    told = {str(width): share for width, share in shares.items() if share > UNSEEN}
+    shown = {str(width): share for width, share in shares.items() if share > UNSEEN}
     blocked = 1.0 - sum(shares.values())
     if blocked > UNSEEN:
-        told["blocked"] = blocked
-    if len(told) == 1:
-        return str(*told)
-    return ", ".join(f"{what}: {100.0 * share:.3g} %" for what, share in told.items())
+        shown["blocked"] = blocked
+    if len(shown) == 1:
+        return str(*shown)
+    return ", ".join(f"{what}: {100.0 * share:.3g} %" for what, share in shown.items())

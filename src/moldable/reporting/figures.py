@@ -1,4 +1,4 @@
-"""How does a figure become a file? The same figure is always the same bytes."""
+"""Figures and their files; the same figure always gives the same bytes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ from moldable.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Of Okabe and Ito's palette: told apart by every kind of colour vision.
+# From the palette of Okabe and Ito, which is safe for colour-blind readers.
 BLUE, VERMILION, GREEN, ORANGE, GREY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#777777"
 
 
+class MissingMatplotlibError(InputError):
+    """A plot was asked for, but matplotlib is not installed."""
+
+
 def new_figure(size: tuple[float, float]) -> Figure:
-    """Return an empty figure, or say how to get matplotlib."""
+    """Return an empty figure; an error says how to install matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        raise InputError("plots need matplotlib; install it: pip install matplotlib") from None
+        raise MissingMatplotlibError(
+            "plots need matplotlib; install it: pip install matplotlib"
+        ) from None
     return Figure(figsize=size, layout="constrained")
 
 

@@ -1,4 +1,4 @@
-"""How does the frontier look? Server-time across, time up, and the load as a wall."""
+"""Plot of the frontier: time against server-time, with the capacity as a vertical line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_LABELS: Final = 24
 
 
 def save_frontier_plot(solution: Optimum, path: Path) -> None:
-    """Draw the frontier and the optimum on it; the file appears whole or not at all."""
+    """Draw the frontier and the optimum, and write the file atomically."""
     kind = path.suffix.lstrip(".").lower()
     if kind not in KINDS:
         raise InputError(f"--plot {path}: the name must end in .{', .'.join(KINDS)}")
@@ -35,7 +35,7 @@ def _draw(axes: Axes, solution: Optimum) -> None:
     x, t = speedup.widths / speedup.speedups, 1.0 / speedup.speedups
     axes.plot(frontier.server_time, frontier.time, "-o", color=BLUE, ms=5, label="frontier")
     if off.any():
-        axes.plot(x[off], t[off], "o", mfc="none", color=GREY, ms=5, label="never needed")
+        axes.plot(x[off], t[off], "o", mfc="none", color=GREY, ms=5, label="off the frontier")
     capacity = 1.0 / solution.load
     axes.axvline(capacity, color=GREY, ls="--", lw=1, label=f"capacity at load {solution.load:g}")
     axes.plot(
@@ -52,7 +52,7 @@ def _draw(axes: Axes, solution: Optimum) -> None:
         axes.annotate(str(frontier.widths[k]), place, (4, 5), textcoords="offset points", size=8)
     axes.set_xlabel("server-time of a job (mean sizes x servers)")
     axes.set_ylabel("execution time of a job (mean sizes)")
-    axes.set_title("What each width costs and what it gives (labels: widths)", size=10)
+    axes.set_title("Time and server-time of each width (labels: widths)", size=10)
     axes.legend(frameon=False, fontsize=9)
 
 

@@ -13,6 +13,7 @@ from moldable.allocation.optimum import Optimum
 from moldable.errors import shortened
 from moldable.model.regime import Regime
 from moldable.model.units import duration
+from moldable.reporting.tables import print_table
 from moldable.reporting.words import advice, count, percent
 from moldable.system.performance import Performance
 
@@ -24,7 +25,7 @@ def show_optimum(console: Console, solution: Optimum, regime: Regime | None) -> 
     """Print the table of widths, the recommendation and remarks."""
     named = f", {regime.name} regime" if regime else ""
     on = f" on {count(solution.servers)}" if solution.servers else ""
-    console.print(_table(solution, f"Optimal widths at load {solution.load:.6g}{on}{named}"))
+    print_table(console, _table(solution, f"Optimal widths at load {solution.load:.6g}{on}{named}"))
     faster = 1.0 / solution.mean_execution_time
     console.print(
         f"{advice(solution.mix).capitalize()}: the mean execution time is "

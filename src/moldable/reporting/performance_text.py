@@ -1,4 +1,4 @@
-"""How is a performance told to a person?"""
+"""The performance of a policy as text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from rich.console import Console
 from rich.table import Table
 
 from moldable.model.units import SYMBOLS, duration, rate
+from moldable.reporting.tables import print_table
 from moldable.reporting.words import percent, times_are
 from moldable.system.performance import Estimate, ExactDetail, Performance, SimulationDetail
 
 
 def show_performance(console: Console, answer: Performance) -> None:
-    """Print what matters first, then the table of classes, then how it was found."""
+    """Print the main results, the tables of widths and classes, and the method."""
     console.print(f"Blocking: {answer.blocking}{_sure(answer.blocking)}")
     unit = answer.time_unit
     console.print(f"Mean execution time: {duration(answer.mean_execution_time, unit)}")
@@ -19,7 +20,7 @@ def show_performance(console: Console, answer: Performance) -> None:
         levels = answer.quantiles.items()
         times = ", ".join(f"{100 * level:g} %: {time:.4g}" for level, time in levels)
         among = "" if unit is None else f" in {SYMBOLS[unit]}"
-        console.print(f"Jobs done within (quantiles of the execution time{among}): {times}")
+        console.print(f"Quantiles of the execution time{among}: {times}")
     throughput = float(f"{answer.departure_rate * answer.provenance['servers']:.5g}")
     console.print(
         f"Servers busy: {percent(answer.busy_fraction)}; throughput: "
@@ -28,9 +29,9 @@ def show_performance(console: Console, answer: Performance) -> None:
     if unit is None:
         console.print(times_are(answer))
     if answer.width_shares:
-        console.print(_widths(answer))
+        print_table(console, _widths(answer))
     if len(answer.classes) > 1:
-        console.print(_classes(answer))
+        print_table(console, _classes(answer))
     if isinstance(answer.detail, ExactDetail):
         console.print(_solution(answer, answer.detail))
     else:
@@ -51,7 +52,7 @@ def _run(answer: Performance, detail: SimulationDetail) -> str:
         f"{reason}{detail.arrivals:,} arrivals in {answer.provenance['replications']} replications "
         f"under {answer.provenance['policy']}, kernel {detail.kernel}, start {detail.start}, "
         f"warm-up {detail.warmup:.3g} mean sizes, {detail.arrivals_per_second / 1e6:.3g} "
-        f"million a second and core; seed {detail.seed}."
+        f"million arrivals per second and core; seed {detail.seed}."
     )
 
 
@@ -65,11 +66,11 @@ def _sure(estimate: Estimate) -> str:
     low, high = estimate.interval
     if low == high:
         return "  (exact)"
-    return f"  (95 % interval {low:.4g} to {high:.4g})"
+    return f"  (95 % confidence interval {low:.4g} to {high:.4g})"
 
 
 def _widths(answer: Performance) -> Table:
-    table = Table(title="What jobs were granted", title_justify="left")
+    table = Table(title="Widths granted", title_justify="left")
     for heading in ("width", "share of accepted jobs", "jobs per server"):
         table.add_column(heading, justify="right")
     for width, share in answer.width_shares.items():

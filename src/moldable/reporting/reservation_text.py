@@ -8,13 +8,14 @@ from rich.table import Table
 from moldable.allocation.reservation import ClassAllocation, Reservation
 from moldable.errors import shortened
 from moldable.model.units import duration
+from moldable.reporting.tables import print_table
 from moldable.reporting.words import advice, count, percent, unit_of_times
 
 
 def show_pool(console: Console, fluid: Reservation) -> None:
     """Print the widths of classes that share one pool."""
     title = f"Optimal widths on {count(fluid.servers)} that all classes share"
-    console.print(_table(fluid, title, "servers used"))
+    print_table(console, _table(fluid, title, "servers used"))
     for part in fluid.classes:
         console.print(f"{part.name}: {advice(part.mix)}.")
     _print_closing(console, fluid)
@@ -22,8 +23,9 @@ def show_pool(console: Console, fluid: Reservation) -> None:
 
 def show_reservation(console: Console, fluid: Reservation, whole: Reservation) -> None:
     """Print the division into fractions and into whole servers, then recommendations."""
-    console.print(_table(fluid, f"Best division of {count(fluid.servers)} into fractions"))
-    console.print(_table(whole, f"Best division of {count(whole.servers)} into whole servers"))
+    for division, kind in ((fluid, "fractions"), (whole, "whole servers")):
+        title = f"Best division of {count(division.servers)} into {kind}"
+        print_table(console, _table(division, title))
     for part in whole.classes:
         console.print(_recommendation(part))
     _print_closing(console, fluid)

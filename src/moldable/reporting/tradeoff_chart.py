@@ -1,4 +1,4 @@
-"""How does the trade-off look in a terminal? Blocking across, mean time up, a mark per family."""
+"""The trade-off as a chart in text: mean time against blocking, one mark for each policy."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from moldable.tuning.tradeoff import ValueTradeoff
 Point = tuple[float, float]
 
 ROWS: Final = 17
-"""An odd number: one stands in the middle."""
+"""Odd, so that there is a middle row."""
 WIDEST: Final = 76
 MARGIN: Final = 10
 ROUNDING: Final = 1e-9
 ALIKE: Final = 1e-5
-"""Relative distance of times that are one time to the eye, and may differ by rounding alone."""
+"""Relative difference below which times are drawn as equal."""
 ACROSS: Final = 2000
-"""Points of the curve: more than there are columns, and rows between two of them."""
+"""Points of the curve, more than there are columns."""
 
 
 class Marked(NamedTuple):
-    """A family, its mark and where it goes."""
+    """The points of a policy family and their mark."""
 
     mark: str
     name: str
@@ -32,7 +32,7 @@ class Marked(NamedTuple):
 
 
 def show_tradeoff_chart(console: Console, answer: ValueTradeoff) -> None:
-    """Draw the curves; lower and further left is better."""
+    """Draw the curves; lower left is better."""
     families = _families(answer)
     for line in _drawn(families, min(console.width, WIDEST) - MARGIN):
         console.print(line.rstrip(), no_wrap=True, overflow="crop")
@@ -40,7 +40,7 @@ def show_tradeoff_chart(console: Console, answer: ValueTradeoff) -> None:
 
 
 def _families(answer: ValueTradeoff) -> list[Marked]:
-    """List what is drawn; later marks cover earlier ones."""
+    """Return what is drawn; later marks cover earlier ones."""
     found = []
     if answer.optimum is not None:
         found.append(Marked("·", "true optimum", answer.optimum.edge(ACROSS)))
@@ -57,7 +57,7 @@ def _place(answer: Performance) -> Point:
 
 
 def _drawn(families: list[Marked], columns: int) -> list[str]:
-    """Return the lines of the picture, axes and their numbers included."""
+    """Return the lines of the chart with its axes."""
     every = [point for part in families for point in part.points]
     right = _rounded(0.0, max(x for x, _ in every))[1]
     low, high = _rounded(min(y for _, y in every), max(y for _, y in every))
@@ -75,11 +75,11 @@ def _drawn(families: list[Marked], columns: int) -> list[str]:
     half, last = f"{0.5 * right:.3g}", f"{right:.3g}"
     ends = f"{'0':<{columns // 2}}{half}"
     lines.append(f"{'':{MARGIN}}{ends:<{columns - len(last)}}{last}")
-    return [*lines, f"{'':{MARGIN}}{'blocking (lower and further left is better)':^{columns}}"]
+    return [*lines, f"{'':{MARGIN}}{'blocking (lower left is better)':^{columns}}"]
 
 
 def _rounded(low: float, high: float) -> tuple[float, float]:
-    """Widen a range to numbers that are short to write."""
+    """Widen a range to round numbers."""
     apart = high - low > ALIKE * high
     step = 0.2 * 10.0 ** math.floor(math.log10(high - low)) if apart else high or 1.0
     begin, end = math.floor(low / step + ROUNDING), math.ceil(high / step - ROUNDING)

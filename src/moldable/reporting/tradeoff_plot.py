@@ -1,4 +1,4 @@
-"""How does the trade-off look? Blocking across, mean time up; lower and left is better."""
+"""Plot of the trade-off: mean time against blocking; lower left is better."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NARROWEST: Final = 0.01
-"""Range of times that is drawn at least, as a share of them."""
+"""Least range of the time axis, relative to the times."""
 
 
 def tradeoff_figure(answer: ValueTradeoff) -> Figure:
-    """Draw the curves; lower and further left is better."""
+    """Draw the curves; lower left is better."""
     figure = new_figure((7.0, 4.6))
     axes = figure.add_subplot()
     if answer.optimum is not None:
         edge = zip(*answer.optimum.edge(), strict=True)
-        axes.plot(*edge, "-", color=GREY, lw=3, label="true optimum (nothing lies below)")
+        axes.plot(*edge, "-", color=GREY, lw=3, label="true optimum (lower bound)")
     points = sorted({_place(part.performance) for part in answer.value_policy})
     axes.plot(*zip(*points, strict=True), "--o", color=BLUE, ms=6, lw=1, label="value policy")
     for name, part, mark, colour in (
@@ -36,7 +36,7 @@ def tradeoff_figure(answer: ValueTradeoff) -> Figure:
     axes.set_ylabel(f"mean execution time of accepted jobs ({unit})")
     axes.set_xlim(left=0.0)
     low, high = axes.get_ylim()
-    if high - low < NARROWEST * high:  # all times are alike: show no rounding
+    if high - low < NARROWEST * high:  # equal times: do not magnify rounding errors
         axes.set_ylim(low - NARROWEST * high, high + NARROWEST * high)
     axes.legend(frameon=False)
     return figure

@@ -1,30 +1,30 @@
-"""How is a tuned policy told to a person?"""
+"""A tuned policy as text."""
 
 from __future__ import annotations
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from moldable.model.units import duration
 from moldable.policies.decisions import Decisions
 from moldable.reporting.decisions_text import show_decisions
+from moldable.reporting.tables import plain_table, print_table
 from moldable.reporting.words import times_are
 from moldable.tuning.tuned import Tuned
 
 
 def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) -> None:
-    """Print the decisions first, then what they come to beside other policies.
+    """Print the decisions, then the performance beside other policies.
 
     Args:
-        console: where to.
+        console: where to print.
         answer: the tuned policy.
         decided: its decisions as "tuned", beside those of "greedy_p", "static" and "greedy".
     """
     console.print(f"Give each job, by idle servers: {answer.thresholds}.")
     if answer.blocking_cost is not None:
         cost = f"{answer.blocking_cost:.4g}"
-        console.print(f"The table is that of a blocking cost of {cost} mean sizes.")
+        console.print(f"It is the value policy at a blocking cost of {cost} mean sizes.")
     headings = {"tuned": "tuned"}
     if answer.greedy_p is not None:
         headings["greedy_p"] = "greedy(p*)"
@@ -32,14 +32,14 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
         headings["static"] = f"for load {answer.static.design_load:.4g}"
     show_decisions(console, decided, {**headings, "greedy": "greedy"})
     console.print("Expected performance:")
-    console.print(_beside(answer))
+    print_table(console, _beside(answer))
     if answer.time_unit is None:
         console.print(times_are(answer.performance))
     if answer.limited:
         console.print(_kept(answer))
     if answer.stresses:
         console.print("If the assumptions fail:")
-        console.print(_stresses(answer))
+        print_table(console, _stresses(answer))
     if answer.seed is not None:
         console.print(f"Random seed: {answer.seed}.")
 
@@ -56,22 +56,22 @@ def _kept(answer: Tuned) -> str:
 
 
 def _stresses(answer: Tuned) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("case", overflow="fold")
+    table = plain_table()
+    table.add_column("case")
     for heading in ("blocking", "mean execution time"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     for stress in answer.stresses:
         found = stress.performance
-        table.add_row(stress.case, str(found.blocking), str(found.mean_execution_time))
+        time = duration(found.mean_execution_time, answer.time_unit)
+        table.add_row(stress.case, str(found.blocking), time)
     return table
 
 
 def _beside(answer: Tuned) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    # A name may go on in the next line; half a number would be worse than none.
-    table.add_column("policy", overflow="fold")
+    table = plain_table()
+    table.add_column("policy")
     for heading in ("blocking", "mean execution time"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     unit = answer.time_unit
     rows = [("tuned", answer.performance)]
     if answer.greedy_p is not None:
@@ -87,7 +87,7 @@ def _beside(answer: Tuned) -> Table:
         table.add_row("greedy(p*) for another load", "none found", "")
     if answer.optimum is not None:
         best = answer.optimum
-        # It is known to about a ten-thousandth.
+        # It is computed to about 1e-4.
         time = duration(f"{best.mean_execution_time:.4g}", unit)
         table.add_row("true optimum", f"{best.blocking:.4g}", time)
     return table

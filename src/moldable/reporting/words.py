@@ -1,4 +1,4 @@
-"""How are numbers said in a sentence?"""
+"""Numbers and recommendations in sentences."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def unit_of_times(unit: str | None, mean_sizes: Iterable[float]) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share the way people say it."""
+    """Return a share as a percentage."""
     return f"{100 * share:.4g} %"
 
 
 def count(servers: int) -> str:
-    """Write a number of servers."""
+    """Return a number of servers with its noun."""
     return "1 server" if servers == 1 else f"{servers} servers"
 
 
 def advice(mix: Mix, jobs: str = "job") -> str:
-    """Say what to do with arriving jobs."""
+    """Return the recommendation for arriving jobs."""
     if len(mix.support) == 1:
         return f"give every {jobs} {count(mix.support[0])}"
     (narrow, wide), (share, rest) = mix.support, mix.shares

@@ -66,7 +66,8 @@ class Empirical(SizeLaw):
     @classmethod
     def read(cls, path: Path | str, source: str = "") -> Empirical:
         """Read measured sizes from a CSV file; errors name the file and the line."""
-        column = read_column(checked_path(path), "size")
+        path = checked_path(path)
+        column = read_column(path, "size")
         for line, size in column:
             if not 0.0 < size < math.inf:
                 raise InputError(

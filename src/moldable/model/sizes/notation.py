@@ -37,6 +37,8 @@ def parse_size_law(text: str, folder: Path = Path()) -> SizeLaw:
     """Read a distribution from one line of text; file names are relative to `folder`."""
     check_type(text, str, "size law", SizeLawError, "text such as 'pareto:1.5'")
     text = text.strip()
+    if text == "-":
+        return Empirical.read("-")
     if text.lower().endswith(".csv"):
         return Empirical.read(folder / text, text)
     name, colon, rest = text.partition(":")

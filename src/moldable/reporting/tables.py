@@ -1,0 +1,40 @@
+"""Tables that never cut a name or a number."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+UNLIMITED: Final = 10_000
+"""Columns in which every table fits."""
+
+
+def plain_table(title: str | None = None) -> Table:
+    """Return an empty table with one line below the header and no other lines."""
+    return Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+    )
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table, or one block for each row if the console is too narrow for the table.
+
+    A block begins with the first cell of its row; the other cells follow, each after its heading.
+    """
+    wide = console.options.update(width=UNLIMITED)
+    if Measurement.get(console, wide, table).maximum <= console.width:
+        console.print(table)
+        return
+    if table.title:
+        console.print(table.title)
+    headings = [str(column.header) for column in table.columns]
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        first, *others = map(str, cells)
+        console.print(f"{headings[0]} {first}".strip())
+        for heading, cell in zip(headings[1:], others, strict=True):
+            if cell:
+                console.print(f"  {heading}: {cell}" if heading else f"  {cell}")
