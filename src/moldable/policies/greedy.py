@@ -98,11 +98,12 @@ def greedy_p(scenario: Scenario, design_load: float | None = None) -> GreedyP:
         design_load: compute the shares for this load instead; above the true load it leaves
             headroom, trading execution time for blocking.
     """
+    scenario = checked_scenario(scenario)
     if design_load is None:
-        return GreedyP(shares_of(reserve(scenario)), "greedy(p*)")
+        return GreedyP(shares_of(reserve(scenario)), "greedy(p*)").with_classes(scenario)
     design_load = positive(design_load, "design load", PolicyError)
-    division = reserve(checked_scenario(scenario).at_load(design_load))
-    return GreedyP(shares_of(division), f"greedy(p*) for load {design_load:g}")
+    shares = shares_of(reserve(scenario.at_load(design_load)))
+    return GreedyP(shares, f"greedy(p*) for load {design_load:g}").with_classes(scenario)
 
 
 def shares_of(division: Reservation) -> dict[str, dict[int, float]]:

@@ -28,7 +28,7 @@ import numpy as np
 from moldable.arrays import Floats, Ints
 from moldable.checks import number
 from moldable.errors import PolicyError
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import Scenario, checked_scenario
 from moldable.policies.kinds import Kinds, extended
 from moldable.policies.thresholds import Thresholds
 from moldable.threads import interruptible
@@ -60,7 +60,8 @@ def value_policy(scenario: Scenario, blocking_cost: float) -> Thresholds:
             only the means are used.
         blocking_cost: what a blocked job costs, in mean sizes.
     """
-    return value_function(Kinds.of(scenario), blocking_cost).policy
+    scenario = checked_scenario(scenario)
+    return value_function(Kinds.of(scenario), blocking_cost).policy.with_classes(scenario)
 
 
 def value_function(

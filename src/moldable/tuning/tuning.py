@@ -130,7 +130,7 @@ class _Tuning:
         shares = optimal_shares(self.scenario)
         return Tuned(
             blocking_cost=cost,
-            policy=point.policy,
+            policy=point.policy.with_classes(self.scenario),
             thresholds=point.policy.describe(),
             performance=dataclasses.replace(answer, warnings=(*answer.warnings, *warnings)),
             greedy_p=None if shares is None else self.evaluate(shares),
