@@ -31,6 +31,8 @@ from moldable import (
     evaluate,
     frontiers,
     greedy_p,
+    least_blocking,
+    least_time,
     optimal_control,
     optimum,
     parse_regime,
@@ -41,8 +43,11 @@ from moldable import (
     reserve,
     reserve_whole,
     simulate,
+    stationary_law,
+    tradeoff,
     tune,
     value_policy,
+    value_tradeoff,
     write_policy_file,
 )
 
@@ -69,15 +74,20 @@ def test_what_is_not_a_workload_is_refused(ask, odd):
         ask(odd)
 
 
+NOT_A_CURVE = (None, 3, "x", [], ["a"], [None], {"a": 1}, {1: "a"}, object(), Poisson())
+
+
+@pytest.mark.parametrize("odd", NOT_A_CURVE, ids=str)
+def test_a_class_refuses_what_is_not_a_curve(odd):
+    with pytest.raises(MoldableError, match=r"class 'a': .*(curve|width|s\(1\))"):
+        JobClass("a", 1.0, odd)
+
+
 @pytest.mark.parametrize("odd", ODD[:2] + ODD[3:], ids=lambda value: type(value).__name__)
-def test_a_class_refuses_a_name_a_curve_and_sizes_of_other_types(odd):
-    for name, speedup, size in (
-        (odd, CURVE, Exponential()),
-        ("a", odd, Exponential()),
-        ("a", CURVE, odd),
-    ):
+def test_a_class_refuses_a_name_and_sizes_of_other_types(odd):
+    for name, size in ((odd, Exponential()), ("a", odd)):
         with pytest.raises(MoldableError, match="is of type"):
-            JobClass(name, 1.0, speedup, size=size)
+            JobClass(name, 1.0, CURVE, size=size)
     with pytest.raises(MoldableError, match=r"is of type|has no class"):
         Workload(odd)
     with pytest.raises(MoldableError, match=r"a class=.* is of type"):
@@ -86,15 +96,20 @@ def test_a_class_refuses_a_name_a_curve_and_sizes_of_other_types(odd):
         Workload((JobClass("a", 1.0, CURVE),), odd)
 
 
-@pytest.mark.parametrize("odd", ODD[:2] + ODD[3:], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("odd", NOT_A_CURVE, ids=str)
 def test_what_is_not_a_curve_is_refused(odd):
-    for ask in (lambda: optimum(odd, 0.5), lambda: frontiers([CURVE, odd])):
-        with pytest.raises(MoldableError, match=r"curve=.* is of type"):
+    for ask in (
+        lambda: optimum(odd, 0.5),
+        lambda: bounds(odd, 0.5, 4),
+        lambda: Scenario.single(odd, 0.5, 4),
+        lambda: frontiers([CURVE, odd]),
+    ):
+        with pytest.raises(MoldableError, match=r"curve|width|s\(1\)"):
             ask()
 
 
 def test_arrivals_of_other_types_are_refused():
-    for odd in ("poisson", Poisson, 3):
+    for odd in ("poison", Poisson, 3):
         with pytest.raises(MoldableError, match="arrivals"):
             Scenario.single(CURVE, 0.5, 4, arrivals=odd)
 
@@ -158,11 +173,40 @@ def test_bounds_of_numpy_numbers_can_be_written_as_json():
     assert json.dumps(numpy.to_dict()) == json.dumps(plain.to_dict())
 
 
+TAKES_A_SCENARIO = (
+    evaluate,
+    simulate,
+    stationary_law,
+    reserve,
+    reserve_whole,
+    greedy_p,
+    least_blocking,
+    tradeoff,
+    value_tradeoff,
+    Greedy().with_classes,
+    lambda odd: tune(odd, max_blocking=0.3),
+    lambda odd: value_policy(odd, 4.0),
+    lambda odd: optimal_control(odd, 4.0),
+    lambda odd: least_time(odd, 0.1),
+    lambda odd: compare(odd, [None]),
+)
+
+
 @pytest.mark.parametrize("odd", ODD, ids=lambda value: type(value).__name__)
 def test_what_is_not_a_scenario_is_refused(odd):
-    for ask in (lambda: tune(odd, max_blocking=0.3), lambda: value_policy(odd, 4.0)):
-        with pytest.raises(MoldableError, match=r"scenario=.* is of type .*, not Scenario; pass"):
-            ask()
+    for ask in TAKES_A_SCENARIO:
+        with pytest.raises(
+            MoldableError, match=r"scenario=.* is of type .*, not Scenario; pass|x cannot be read"
+        ):
+            ask(odd)
+
+
+@pytest.mark.parametrize("odd", [3, "x", [], {"a": 1}, object(), Greedy, CURVE], ids=str)
+def test_what_is_not_a_policy_is_refused(odd):
+    scenario = Scenario.single(CURVE, 0.8, 4)
+    for ask in (evaluate, simulate, stationary_law, lambda s, policy: compare(s, [policy])):
+        with pytest.raises(MoldableError, match=r"is not a policy; pass|unknown policy 'x'"):
+            ask(scenario, odd)
 
 
 def test_a_fraction_as_target_is_refused_like_the_same_float():

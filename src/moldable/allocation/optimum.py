@@ -16,11 +16,11 @@ import numpy as np
 from moldable.allocation.certificate import Certificate, certify
 from moldable.allocation.frontier import Frontier, Mix, frozen
 from moldable.arrays import Floats, Ints
-from moldable.checks import check_type, whole
-from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError, shortened
+from moldable.checks import whole
+from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
 from moldable.model.scenario import checked_load
-from moldable.model.speedup import SpeedUp
+from moldable.model.spelling import Curve, as_speedup
 
 
 @final
@@ -167,11 +167,12 @@ class Optimum:
         )
 
 
-def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = None) -> Optimum:
+def optimum(curve: Curve | Frontier, load: float, *, servers: int | None = None) -> Optimum:
     """Solve (P): the shares of widths with the least mean execution time at vanishing blocking.
 
     Args:
-        curve: a speed-up curve, or its prepared frontier if it is used many times.
+        curve: a speed-up curve, a list of speed-ups or text such as "amdahl:0.95:64"; or a prepared
+            frontier if it is used many times.
         load: arrival rate x mean size / servers.
         servers: the number of servers; widths above it are left out.
     """
@@ -187,10 +188,9 @@ def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = Non
     return Optimum(frontier, load, servers, frontier.read(1.0 / load))
 
 
-def _fitting_frontier(curve: SpeedUp | Frontier, servers: int | None) -> Frontier:
+def _fitting_frontier(curve: Curve | Frontier, servers: int | None) -> Frontier:
     """Return the frontier of the widths that fit on this many servers."""
-    speedup = curve.speedup if isinstance(curve, Frontier) else curve
-    check_type(speedup, SpeedUp, "curve", SpeedUpError, "SpeedUp([1, 1.8])")
+    speedup = curve.speedup if isinstance(curve, Frontier) else as_speedup(curve)
     fits = speedup if servers is None else speedup.up_to(whole(servers, "servers", WorkloadError))
     return curve if isinstance(curve, Frontier) and fits is speedup else Frontier.of(fits)
 

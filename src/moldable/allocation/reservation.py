@@ -19,7 +19,7 @@ from moldable.allocation.frontier import Frontier, Mix, frontiers
 from moldable.arrays import Floats, Ints
 from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass, Workload
 
 
@@ -191,8 +191,9 @@ class Reservation:
         return total / self.arrival_rate
 
 
-def reserve(scenario: Scenario) -> Reservation:
+def reserve(scenario: ScenarioOrFile) -> Reservation:
     """Solve (Q): the division with the least (weighted) mean time, servers being divisible."""
+    scenario = checked_scenario(scenario)
     fronts = fitting_frontiers(scenario)
     workload, servers = scenario.workload, scenario.servers
     least, owner, slope, cost = _edges(workload, fronts)
@@ -219,7 +220,7 @@ def reserve(scenario: Scenario) -> Reservation:
 
 def fitting_frontiers(scenario: Scenario) -> list[Frontier]:
     """Return the frontier of every class over the widths that fit on the cluster."""
-    classes = checked_scenario(scenario).workload.classes
+    classes = scenario.workload.classes
     return frontiers([job_class.speedup.up_to(scenario.servers) for job_class in classes])
 
 

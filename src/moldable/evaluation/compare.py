@@ -7,14 +7,15 @@ have narrower confidence intervals than the values themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from moldable.checks import listed
 from moldable.errors import InputError, PolicyError
 from moldable.evaluation.evaluate import Unsolved, check_request, solve_equi, solve_exactly
-from moldable.model.scenario import Scenario
+from moldable.files.policy_file import Rule, as_policy
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
 from moldable.simulation.paired import Paired, Sample, difference, simulate_together
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EQUAL: Final = 1e-12
-Rule = Policy | Equi | None
 
 
 @final
@@ -115,8 +115,8 @@ class Comparison:
 
 
 def compare(
-    scenario: Scenario,
-    policies: Mapping[str, Rule] | Sequence[Rule],
+    scenario: ScenarioOrFile,
+    policies: Mapping[str, Rule] | Iterable[Rule],
     *,
     method: str = "auto",
     precision: float = 0.01,
@@ -128,7 +128,8 @@ def compare(
 
     Args:
         scenario: the classes, the cluster and the arrivals.
-        policies: a mapping by name, or a sequence; None is greedy(p*).
+        policies: a mapping by name, or a list; policies or their spellings, such as "fixed:3".
+            None is greedy(p*).
         method: for every policy, as in `evaluate`.
         precision: as in `evaluate`.
         seed: random seed of the simulations.
@@ -136,7 +137,8 @@ def compare(
         progress: called with (finished, planned) replications.
     """
     check_request(method, precision)
-    named = _named(policies)
+    scenario = checked_scenario(scenario)
+    named = _named(policies, scenario)
     exact: dict[str, Performance | Unsolved] = {}
     simulated: dict[str, tuple[System, str]] = {}
     for name, policy in named.items():
@@ -169,7 +171,11 @@ def _warned(pair: Paired, unsolved: Unsolved) -> Paired:
     )
 
 
-def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
+def _named(
+    policies: Mapping[str, Rule] | Iterable[Rule], scenario: Scenario
+) -> dict[str, Policy | Equi | None]:
+    if isinstance(policies, str):
+        raise PolicyError(f"policies={policies!r} is one text; pass a list: [{policies!r}]")
     if isinstance(policies, Mapping):
         named = dict(policies)
     else:
@@ -184,17 +190,12 @@ def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
                 f"two policies are called {twins[0]!r}; give them names: {{'mine': policy, ...}}"
             )
         named = dict(zip(names, policies, strict=True))
-    for name, policy in named.items():
+    for name in named:
         if not isinstance(name, str):
             raise PolicyError(f"{name!r} is not a name of a policy; write names as text: 'mine'")
-        if not isinstance(policy, Policy | Equi | None):
-            raise PolicyError(
-                f"{name!r} is not a policy: {policy!r}; pass one such as Greedy(), or None for "
-                f"greedy(p*)"
-            )
     if not named:
         raise PolicyError("there is no policy to compare; give at least one")
-    return named
+    return {name: as_policy(policy, scenario) for name, policy in named.items()}
 
 
 def _compared(name: str, found: Mapping[str, Paired], rivals: Mapping[str, Paired]) -> Compared:

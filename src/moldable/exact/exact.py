@@ -14,7 +14,7 @@ from moldable.exact.closed_forms import closed_form
 from moldable.exact.pool import PoolLaw, predicted_states, solve_pool
 from moldable.exact.states import MOST_STATES
 from moldable.exact.theory import Theory
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import ScenarioOrFile
 from moldable.policies.policy_table import Policy
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import System, build_system, by_pool
@@ -98,14 +98,14 @@ class StationaryLaw:
 
 
 def stationary_law(
-    scenario: Scenario, policy: Policy | None = None, *, method: str = "auto"
+    scenario: ScenarioOrFile, policy: Policy | str | None = None, *, method: str = "auto"
 ) -> StationaryLaw:
     """Return the exact stationary distribution, or raise an error if it cannot be computed.
 
     Args:
         scenario: the classes, the cluster and the arrivals, which must be Poisson; sizes
             exponential or phase-type unless a formula holds for any sizes.
-        policy: greedy(p*) by default.
+        policy: a policy or its spelling, such as "fixed:3"; greedy(p*) by default.
         method: "closed-form", "chain", or "auto": a closed form where one is known, else the chain.
     """
     choice(method, METHODS, "method", ChainError)

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar, final
 
 from moldable.checks import fraction
 from moldable.errors import ChainError, InfeasibleError
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.optimal.optimal_control import FINEST, TOLERANCE, OptimalControl, solve
 from moldable.optimal.problem import ControlProblem, control_problem
 
@@ -111,7 +111,7 @@ class LeastBlocking:
 Answer = TypeVar("Answer", LeastTime, LeastBlocking)
 
 
-def least_blocking(scenario: Scenario, *, tolerance: float = TOLERANCE) -> OptimalControl:
+def least_blocking(scenario: ScenarioOrFile, *, tolerance: float = TOLERANCE) -> OptimalControl:
     """Return the policy that blocks the fewest jobs; its `lower_bound` is of blocking.
 
     Bounds have absolute errors of about 1e-14. For blocking below about 1e-11 they therefore
@@ -121,7 +121,7 @@ def least_blocking(scenario: Scenario, *, tolerance: float = TOLERANCE) -> Optim
 
 
 def least_time(
-    scenario: Scenario, max_blocking: float, *, tolerance: float = TOLERANCE
+    scenario: ScenarioOrFile, max_blocking: float, *, tolerance: float = TOLERANCE
 ) -> LeastTime:
     """Return the least mean execution time of accepted jobs with blocking at most `max_blocking`.
 
@@ -131,6 +131,7 @@ def least_time(
         tolerance: largest relative distance from the least time.
     """
     allowed = fraction(max_blocking, "max_blocking", ChainError)
+    scenario = checked_scenario(scenario)
     search = LagrangianSearch(control_problem(scenario), tolerance)
     mixed = partial(_mixed_at_blocking, search, allowed)
     fast, safe = search.fastest(), search.solve(math.inf)

@@ -15,7 +15,7 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.checks import within
 from moldable.errors import ChainError, nearest, shown
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass
 from moldable.optimal.policy_iteration import Decisions, best_policy
 from moldable.optimal.policy_law import class_figures, commonest_widths, policy_law
@@ -148,7 +148,7 @@ class OptimalControl:
 
 
 def optimal_control(
-    scenario: Scenario,
+    scenario: ScenarioOrFile,
     blocking_cost: float,
     *,
     tolerance: float = TOLERANCE,
@@ -163,7 +163,7 @@ def optimal_control(
         start: the optimum of the same scenario at another blocking cost, from whose values to
             start.
     """
-    blocking_cost = checked_blocking_cost(blocking_cost)
+    scenario, blocking_cost = checked_scenario(scenario), checked_blocking_cost(blocking_cost)
     if start is None:
         return solve(control_problem(scenario), blocking_cost, tolerance, None)
     if start.problem.scenario != scenario:

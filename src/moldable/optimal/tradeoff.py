@@ -16,7 +16,7 @@ import numpy as np
 
 from moldable.arrays import Floats
 from moldable.errors import ChainError, shown
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import ScenarioOrFile
 from moldable.optimal.optimal_control import TOLERANCE, OptimalControl, checked_blocking_cost, solve
 from moldable.optimal.problem import ControlProblem, control_problem
 from moldable.simulation.replications import count_workers
@@ -96,7 +96,7 @@ class TradeoffCurve:
 
 
 def tradeoff(
-    scenario: Scenario,
+    scenario: ScenarioOrFile,
     blocking_costs: Iterable[float] = BLOCKING_COSTS,
     *,
     tolerance: float = TOLERANCE,

@@ -13,7 +13,7 @@ from typing import final
 from moldable.allocation.reservation import Reservation, reserve
 from moldable.checks import positive
 from moldable.errors import PolicyError
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass
 from moldable.policies.policy_by_class import PolicyByClass
 from moldable.policies.policy_table import (
@@ -90,7 +90,7 @@ class Greedy(Policy):
         return {int(job_class.speedup.widths[-1]): 1.0}
 
 
-def greedy_p(scenario: Scenario, design_load: float | None = None) -> GreedyP:
+def greedy_p(scenario: ScenarioOrFile, design_load: float | None = None) -> GreedyP:
     """Return greedy(p*): the shares of the optimum, by default at the scenario's own load.
 
     Args:

@@ -20,7 +20,7 @@ import numpy as np
 from moldable.arrays import Floats, Ints
 from moldable.checks import number, whole
 from moldable.errors import PolicyError, nearest, shortened, shown
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.speedup import SpeedUp
 from moldable.model.workload import JobClass, Workload
 from moldable.policies.observation import Observation, observed
@@ -105,7 +105,7 @@ class Policy:
         fits = int(np.searchsorted(curve.widths, min(width, seen.idle), side="right"))
         return int(curve.widths[np.argmax(curve.speedups[:fits])]) if fits else 0
 
-    def with_classes(self, scenario: Scenario) -> Self:
+    def with_classes(self, scenario: ScenarioOrFile) -> Self:
         """Return a copy that knows the classes of a scenario, so that `grant` takes their names.
 
         Policies that were computed for a scenario know its classes already.

@@ -15,11 +15,12 @@ import numpy as np
 
 from moldable.allocation.whole_servers import reserve_whole
 from moldable.arrays import Floats, Ints
-from moldable.checks import check_type
 from moldable.errors import SimulationError
+from moldable.files.policy_file import Rule, as_policy
 from moldable.model.arrivals import Arrivals, Poisson
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.workload import Workload
+from moldable.policies.equi import Equi
 from moldable.policies.greedy import GreedyP, greedy_p, shares_of
 from moldable.policies.policy_table import Policy, PolicyTable, refuse_large_table
 
@@ -79,16 +80,22 @@ def mean_size(system: System) -> float:
     return offered / system.workload.arrival_rate
 
 
-def build_system(scenario: Scenario, policy: Policy | None) -> System:
+def build_system(scenario: ScenarioOrFile, policy: Rule) -> System:
     """Tabulate the policy and keep the kinds that can occur."""
-    if checked_scenario(scenario).servers > MOST_SERVERS:
+    scenario = checked_scenario(scenario)
+    if scenario.servers > MOST_SERVERS:
         raise SimulationError(
             f"{scenario.servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
             f"limits of large clusters are what moldable optimum gives",
             "servers",
         )
-    if policy is not None:
-        check_type(policy, Policy, "policy", SimulationError, "one such as Greedy()")
+    policy = as_policy(policy, scenario)
+    if isinstance(policy, Equi):
+        raise SimulationError(
+            "equi is preemptive: its jobs keep no width, so it is known in closed form only; use "
+            "evaluate(...)",
+            "policy",
+        )
     workload = scenario.workload
     shared = workload.sharing == "pool"
     pools, policy = _pools_and_policy(scenario, policy)
@@ -122,7 +129,8 @@ def _refuse_never_granted(
     if not any(kinds.size for kinds in kept):
         raise SimulationError(
             f"policy {policy.name} never grants any job a server: its widths are below the "
-            f"narrowest one allowed; choose wider ones"
+            f"narrowest one allowed, or it refuses jobs while all servers are idle; choose wider "
+            f"ones"
         )
     for job_class, own, kinds in zip(workload.classes, pools, kept, strict=True):
         if workload.sharing == "reserved" and kinds.size == 0:

@@ -24,6 +24,7 @@ from moldable.checks import number, whole
 from moldable.errors import LimitError
 from moldable.model.scenario import checked_load
 from moldable.model.speedup import SpeedUp
+from moldable.model.spelling import Curve
 
 COLLAPSE, DRIFT, SIGN = "collapse", "drift", "sign"
 TWO: Final = 2
@@ -59,7 +60,7 @@ class Bounds:
         return {**asdict(self), "gaps": list(self.gaps)}
 
 
-def bounds(speedup: SpeedUp, load: float, servers: int, *, alpha: float = 0.0) -> Bounds:
+def bounds(speedup: Curve, load: float, servers: int, *, alpha: float = 0.0) -> Bounds:
     """Evaluate the paper's bounds for greedy(p*) with this many servers.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from moldable.errors import ChainError
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.optimal.tradeoff import (
     BLOCKING_COSTS,
     TradeoffCurve,
@@ -86,7 +86,7 @@ class ValueTradeoff:
 
 
 def value_tradeoff(
-    scenario: Scenario,
+    scenario: ScenarioOrFile,
     blocking_costs: Iterable[float] = BLOCKING_COSTS,
     *,
     precision: float = 0.01,
@@ -104,7 +104,7 @@ def value_tradeoff(
         threads: threads of simulations; all cores by default.
         progress: called with a description of each step when it begins.
     """
-    report = progress or no_progress
+    scenario, report = checked_scenario(scenario), progress or no_progress
     costs, kinds = checked_blocking_costs(blocking_costs), Kinds.of(scenario)
     target = Target.of(kinds.mean_size, blocking_cost=max(costs[0], 1.0))
     evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final, final
 
 from moldable.exact.states import MOST_STATES
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.policies.greedy import GreedyP
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
@@ -47,7 +47,7 @@ NOT_CLOSELY: Final = (
 
 
 def tune(
-    scenario: Scenario,
+    scenario: ScenarioOrFile,
     *,
     max_blocking: float | None = None,
     max_time: float | None = None,
@@ -72,7 +72,8 @@ def tune(
         threads: threads of simulations; all cores by default.
         progress: called with a description of each step when it begins.
     """
-    if len(checked_scenario(scenario).workload.classes) == 1:  # it always shares with itself
+    scenario = checked_scenario(scenario)
+    if len(scenario.workload.classes) == 1:  # it always shares with itself
         workload = dataclasses.replace(scenario.workload, sharing="pool")
         scenario = dataclasses.replace(scenario, workload=workload)
     kinds = Kinds.of(scenario)
