@@ -77,7 +77,7 @@ def test_what_is_not_a_workload_is_refused(ask, odd):
 NOT_A_CURVE = (None, 3, "x", [], ["a"], [None], {"a": 1}, {1: "a"}, object(), Poisson())
 
 
-@pytest.mark.parametrize("odd", NOT_A_CURVE, ids=str)
+@pytest.mark.parametrize("odd", NOT_A_CURVE, ids=lambda value: type(value).__name__)
 def test_a_class_refuses_what_is_not_a_curve(odd):
     with pytest.raises(MoldableError, match=r"class 'a': .*(curve|width|s\(1\))"):
         JobClass("a", 1.0, odd)
@@ -96,7 +96,7 @@ def test_a_class_refuses_a_name_and_sizes_of_other_types(odd):
         Workload((JobClass("a", 1.0, CURVE),), odd)
 
 
-@pytest.mark.parametrize("odd", NOT_A_CURVE, ids=str)
+@pytest.mark.parametrize("odd", NOT_A_CURVE, ids=lambda value: type(value).__name__)
 def test_what_is_not_a_curve_is_refused(odd):
     for ask in (
         lambda: optimum(odd, 0.5),
@@ -201,7 +201,9 @@ def test_what_is_not_a_scenario_is_refused(odd):
             ask(odd)
 
 
-@pytest.mark.parametrize("odd", [3, "x", [], {"a": 1}, object(), Greedy, CURVE], ids=str)
+@pytest.mark.parametrize(
+    "odd", [3, "x", [], {"a": 1}, object(), Greedy, CURVE], ids=lambda value: type(value).__name__
+)
 def test_what_is_not_a_policy_is_refused(odd):
     scenario = Scenario.single(CURVE, 0.8, 4)
     for ask in (evaluate, simulate, stationary_law, lambda s, policy: compare(s, [policy])):

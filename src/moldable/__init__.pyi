@@ -1,3 +1,5 @@
+__version__: str
+
 from .allocation.certificate import Certificate as Certificate
 from .allocation.frontier import Frontier as Frontier
 from .allocation.frontier import Mix as Mix

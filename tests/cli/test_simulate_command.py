@@ -43,6 +43,7 @@ KEYS = [
     "interrupted",
     "warnings",
     "provenance",
+    "inputs",
 ]
 
 

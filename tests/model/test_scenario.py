@@ -78,7 +78,8 @@ def test_a_workload_alone_cannot_run_on_whatever_number_of_servers(ask):
         (lambda: Scenario(TWO, 0), "servers=0 must be a whole number"),
         (lambda: Scenario(TWO, 4.5), "servers=4.5 must be a whole number"),
         (lambda: Scenario([JobClass("a", 1.0, CURVE)], 4), "list, not Workload"),
-        (lambda: Scenario(TWO, 4, "poisson"), "arrivals='poisson' is of type str"),
+        (lambda: Scenario(TWO, 4, "poison"), "unknown arrivals 'poison'; did you mean 'poisson'"),
+        (lambda: Scenario(TWO, 4, Poisson), "arrivals=.* is of type"),
         (lambda: Scenario.single(CURVE, -1, 4), "load=-1 must be finite and above 0"),
         (lambda: Scenario(TWO, 4).at_load(0), "load=0 must be finite and above 0"),
         (

@@ -21,7 +21,7 @@ def test_points_lie_on_the_optimums_curve_or_hardly_above_it():
     assert (np.diff([own.performance.blocking.value for own in found.value_policy]) < 0).all()
     assert found.seed is None
     names = ["optimum", "why_no_optimum", "value_policy", "greedy_p", "greedy", "seed", "warnings"]
-    assert list(found.to_dict()) == names
+    assert list(found.to_dict()) == [*names, "inputs"]
     assert found.to_dict()["value_policy"][0]["thresholds"].startswith("1 server from 1 idle")
 
 

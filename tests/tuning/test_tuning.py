@@ -8,6 +8,7 @@ import pytest
 
 from moldable import (
     Deterministic,
+    Estimate,
     GreedyP,
     Hyperexponential,
     JobClass,
@@ -126,7 +127,7 @@ def test_static_widths_are_returned_where_they_are_better(monkeypatch):
     def worse(self, policy, attempt=0):
         answer = whole(self, policy, attempt)
         if isinstance(policy, Thresholds):
-            slower = dataclasses.replace(answer.mean_execution_time, value=9.0)
+            slower = Estimate(9.0, answer.mean_execution_time.interval)
             return dataclasses.replace(answer, mean_execution_time=slower)
         return answer
 
@@ -157,7 +158,7 @@ def test_a_limit_that_was_missed_is_aimed_at_lower(monkeypatch):
         if attempt:
             attempts.append(answer.blocking.value)
         if attempt == 1:
-            worse = dataclasses.replace(answer.blocking, value=0.125, interval=(0.124, 0.126))
+            worse = Estimate(0.125, (0.124, 0.126))
             return dataclasses.replace(answer, blocking=worse)
         return answer
 

@@ -16,6 +16,7 @@ import numpy as np
 from moldable.allocation.certificate import Certificate, certify
 from moldable.allocation.frontier import Frontier, Mix, frozen
 from moldable.arrays import Floats, Ints
+from moldable.base_result import Result, Row
 from moldable.checks import whole
 from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
@@ -24,8 +25,8 @@ from moldable.model.spelling import Curve, as_speedup
 
 
 @final
-@dataclass(frozen=True)
-class Optimum:
+@dataclass(frozen=True, repr=False)
+class Optimum(Result):
     """The solution of (P): how many servers jobs should get at this load.
 
     Attributes:
@@ -153,7 +154,25 @@ class Optimum:
             "time_saved_by_one_server": self.time_saved_by_one_server,
             "dominated_widths": self.dominated_widths.tolist(),
             "certificate": self.certificate.to_dict(),
+            "inputs": self.inputs(),
         }
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the curve, the load and the number of servers, ready for JSON."""
+        curve = zip(self.widths.tolist(), self.frontier.speedup.speedups.tolist(), strict=True)
+        return {
+            "speedup": {str(width): speedup for width, speedup in curve},
+            "load": self.load,
+            "servers": self.servers,
+        }
+
+    def table(self) -> list[Row]:
+        """Return a row for each allowed width."""
+        on_frontier = np.isin(self.widths, self.frontier.widths)
+        columns = (self.frontier.speedup.speedups, self.probabilities, self.scaled_jobs)
+        rows = zip(self.widths.tolist(), *map(np.ndarray.tolist, columns), on_frontier, strict=True)
+        names = ("width", "speedup", "share", "jobs_per_server", "on_frontier")
+        return [dict(zip(names, (*row[:-1], bool(row[-1])), strict=True)) for row in rows]
 
     def __repr__(self) -> str:
         shares = ", ".join(

@@ -17,6 +17,7 @@ import numpy as np
 from moldable.allocation.certificate import Certificate, certify
 from moldable.allocation.frontier import Frontier, Mix, frontiers
 from moldable.arrays import Floats, Ints
+from moldable.base_result import Result, Row
 from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
@@ -24,7 +25,7 @@ from moldable.model.workload import JobClass, Workload
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClassAllocation:
     """What one class gets.
 
@@ -69,6 +70,12 @@ class ClassAllocation:
         """The allowed widths."""
         return self.frontier.speedup.widths
 
+    def __repr__(self) -> str:
+        return (
+            f"ClassAllocation({self.name!r}, servers={self.servers:.6g}, widths "
+            f"{list(self.support)}, mean_execution_time={self.mean_execution_time:.6g})"
+        )
+
     @cached_property
     def probabilities(self) -> Floats:
         """p_j*: the share of the class's jobs given each allowed width."""
@@ -81,8 +88,8 @@ class ClassAllocation:
 
 
 @final
-@dataclass(frozen=True)
-class Reservation:
+@dataclass(frozen=True, repr=False)
+class Reservation(Result):
     """How a cluster is divided among classes.
 
     Attributes:
@@ -168,7 +175,27 @@ class Reservation:
             }
             for part in self.classes
         ]
-        return {"mean_execution_time": self.mean_execution_time, **price, "classes": classes}
+        given = {"servers": self.servers, "classes": [p.job_class.to_dict() for p in self.classes]}
+        return {
+            "mean_execution_time": self.mean_execution_time,
+            **price,
+            "classes": classes,
+            "inputs": {"scenario": given},
+        }
+
+    def table(self) -> list[Row]:
+        """Return a row for each class and width that it uses."""
+        return [
+            {
+                "class": part.name,
+                "servers": part.servers,
+                "width": width,
+                "share": share,
+                "mean_execution_time": part.mean_execution_time,
+            }
+            for part in self.classes
+            for width, share in zip(part.support, part.mix.shares, strict=True)
+        ]
 
     def __repr__(self) -> str:
         parts = ", ".join(

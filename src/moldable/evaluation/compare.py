@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
+from moldable.base_result import MOST_ROWS, Result, Row
 from moldable.checks import listed
-from moldable.errors import InputError, PolicyError
+from moldable.errors import PolicyError
 from moldable.evaluation.evaluate import Unsolved, check_request, solve_equi, solve_exactly
 from moldable.files.policy_file import Rule, as_policy
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
@@ -22,9 +23,6 @@ from moldable.simulation.paired import Paired, Sample, difference, simulate_toge
 from moldable.simulation.replications import Progress
 from moldable.system.loss_system import System, build_system
 from moldable.system.performance import Estimate, Performance
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EQUAL: Final = 1e-12
 
@@ -53,19 +51,21 @@ class Compared:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
+        found = self.performance.to_dict()
         return {
             "name": self.name,
             "unbeaten": self.unbeaten,
             "yardstick": self.yardstick,
             "blocking_difference": _pair(self.blocking_difference),
             "mean_execution_time_difference": _pair(self.mean_execution_time_difference),
-            **self.performance.to_dict(),
+            **found,
+            "inputs": {"policy": found["inputs"]["policy"]},  # the scenario is that of all
         }
 
 
 @final
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """Policies side by side; differences are from the first.
 
     Attributes:
@@ -84,34 +84,32 @@ class Comparison:
         return {
             "policies": [part.to_dict() for part in self.policies],
             "unbeaten": list(self.unbeaten),
+            "inputs": {"scenario": self.policies[0].performance.scenario.to_dict()},
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas frame, a row for each policy; needs pandas."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - optional
-        except ModuleNotFoundError:
-            raise InputError(
-                "a frame needs pandas; install it (pip install pandas), or use to_dict()"
-            ) from None
-        rows = [part.to_dict() for part in self.policies]
-        differences = ("blocking_difference", "mean_execution_time_difference")
-        for row in rows:
-            for name in differences:
-                row[f"{name}_interval"] = row[name]["interval"]
-                row[name] = row[name]["value"]
-        figures = ("blocking", "mean_execution_time", *differences)
-        intervals = [column for name in figures for column in (name, f"{name}_interval")]
-        columns = ["name", "unbeaten", "yardstick", *intervals, "busy_fraction", "method"]
-        return pd.DataFrame(rows)[columns]
+    def table(self) -> list[Row]:
+        """Return a row for each policy."""
+        rows: list[Row] = []
+        for part in self.policies:
+            found = part.performance
+            gaps: dict[str, Any] = {}
+            for name in ("blocking_difference", "mean_execution_time_difference"):
+                pair = _pair(getattr(part, name))
+                gaps |= {name: pair["value"], f"{name}_interval": pair["interval"]}
+            marks = {"name": part.name, "unbeaten": part.unbeaten, "yardstick": part.yardstick}
+            how = {"busy_fraction": found.busy_fraction, "method": found.method}
+            rows.append({**marks, **found.figures(), **gaps, **how})
+        return rows
 
     def __repr__(self) -> str:
         """Show a line for each policy; Pareto-optimal ones are marked."""
         lines = (
             f"  {'*' if part.unbeaten else ' '} {part.name}: {part.performance!r}"
-            for part in self.policies
+            for part in self.policies[:MOST_ROWS]
         )
-        return "\n".join(("Comparison, Pareto-optimal policies are marked with *:", *lines))
+        left = len(self.policies) - MOST_ROWS
+        more = (f"    ... and {left} more",) if left > 0 else ()
+        return "\n".join(("Comparison, Pareto-optimal policies are marked with *:", *lines, *more))
 
 
 def compare(

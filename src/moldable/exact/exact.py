@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from moldable.arrays import Floats
+from moldable.base_result import Result, Row
 from moldable.checks import choice
 from moldable.errors import ChainError
 from moldable.exact.closed_forms import closed_form
@@ -24,7 +25,7 @@ from moldable.system.provenance import provenance
 METHODS: Final = ("auto", "closed-form", "chain")
 
 
-class StationaryLaw:
+class StationaryLaw(Result):
     """The exact stationary distribution of a workload on a cluster under a policy.
 
     Attributes:
@@ -59,6 +60,22 @@ class StationaryLaw:
         joint: Floats = reduce(np.convolve, laws)
         return joint
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the performance and the distribution of busy servers, ready for JSON."""
+        return {**self.performance().to_dict(), "busy_servers": self.busy_servers.tolist()}
+
+    def table(self) -> list[Row]:
+        """Return the probability of each number of busy servers."""
+        return [
+            {"busy_servers": busy, "probability": share}
+            for busy, share in enumerate(self.busy_servers.tolist())
+        ]
+
+    def __repr__(self) -> str:
+        states = sum(pool.states for pool in self.pools)
+        system = self.system
+        return f"StationaryLaw({system.servers} servers, {system.policy_name}, {states:,} states)"
+
     @property
     def theory(self) -> Theory:
         """The terms of the paper's lemmas, for one class on one pool."""
@@ -88,6 +105,8 @@ class StationaryLaw:
             method="closed-form" if all(pool.formula for pool in pools) else "chain",
             reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in pools))}",
             warnings=(),
+            scenario=system.scenario,
+            policy=system.policy_data,
             provenance=provenance(system.scenario, system.policy_name, pools=list(system.pools)),
             detail=ExactDetail(
                 states=sum(pool.states for pool in pools),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 from moldable.checks import check_type, positive, whole
 from moldable.errors import WorkloadError
@@ -82,6 +82,15 @@ class Scenario:
     def load(self) -> float:
         """Work arriving per unit of time and server: arrival rate x mean size / servers."""
         return math.fsum(job_class.offered for job_class in self.workload.classes) / self.servers
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and text, ready for JSON."""
+        return {
+            "servers": self.servers,
+            "sharing": self.workload.sharing,
+            "arrivals": str(self.arrivals),
+            "classes": [job_class.to_dict() for job_class in self.workload.classes],
+        }
 
     def at_load(self, load: float) -> Self:
         """Return the scenario with all arrival rates scaled to this load."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from moldable.checks import check_type, choice, listed, positive
 from moldable.errors import WorkloadError, naming
@@ -70,6 +70,18 @@ class JobClass:
             value = positive(getattr(self, field), f"{where}: {field}", WorkloadError, hint)
             object.__setattr__(self, field, value)
         positive(self.offered, f"{where}: arrival_rate x mean_size", WorkloadError)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and text, ready for JSON."""
+        curve = zip(self.speedup.widths.tolist(), self.speedup.speedups.tolist(), strict=True)
+        return {
+            "name": self.name,
+            "arrival_rate": self.arrival_rate,
+            "mean_size": self.mean_size,
+            "weight": self.weight,
+            "size": str(self.size),
+            "speedup": {str(width): speedup for width, speedup in curve},
+        }
 
     @property
     def offered(self) -> float:

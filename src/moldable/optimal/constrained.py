@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar, final
 
+from moldable.base_result import Result, Row
 from moldable.checks import fraction
 from moldable.errors import ChainError, InfeasibleError
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
@@ -35,7 +36,7 @@ FINER: Final = 0.1
 
 @final
 @dataclass(frozen=True, repr=False, eq=False)
-class LeastTime:
+class LeastTime(Result):
     """The least mean execution time under a limit on blocking.
 
     Attributes:
@@ -82,7 +83,20 @@ class LeastTime:
             "shares": list(self.shares),
             "policies": [policy.to_dict() for policy in self.policies],
             "solutions": self.solutions,
+            "inputs": {"scenario": self.policies[0].problem.scenario.to_dict()},
         }
+
+    def table(self) -> list[Row]:
+        """Return a row for each policy that is followed."""
+        return [
+            {
+                "share": share,
+                "blocking_cost": policy.blocking_cost,
+                "blocking": policy.blocking,
+                "mean_execution_time": policy.mean_execution_time,
+            }
+            for policy, share in zip(self.policies, self.shares, strict=True)
+        ]
 
 
 @final

@@ -13,6 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.arrays import Floats
+from moldable.base_result import Result, Row
 from moldable.checks import within
 from moldable.errors import ChainError, nearest, shown
 from moldable.model.scenario import ScenarioOrFile, checked_scenario
@@ -32,7 +33,7 @@ LARGEST_COST: Final = 1e12
 
 @final
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class OptimalControl:
+class OptimalControl(Result):
     """The best policy for one blocking cost.
 
     Attributes:
@@ -144,7 +145,16 @@ class OptimalControl:
             "states": self.states,
             "iterations": self.iterations,
             "provenance": self.provenance,
+            "inputs": {"scenario": self.problem.scenario.to_dict()},
         }
+
+    def table(self) -> list[Row]:
+        """Return, for each idle count, the width granted most often to each class."""
+        names, columns = list(self.widths_by_idle), self.widths_by_idle.values()
+        return [
+            {"idle": idle, **dict(zip(names, widths, strict=True))}
+            for idle, widths in enumerate(zip(*columns, strict=True))
+        ]
 
 
 def optimal_control(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from moldable.model.workload import Workload
 from moldable.policies.equi import Equi
 from moldable.policies.greedy import GreedyP, greedy_p, shares_of
 from moldable.policies.policy_table import Policy, PolicyTable, refuse_large_table
+from moldable.policies.registry import data_from_policy
 
 MOST_SERVERS: Final = 20_000_000
 
@@ -42,6 +44,7 @@ class System:
         kind_scale: its mean execution time.
         wishes: for each class, the probability of each kind (column) by idle servers (row); the
             rest to 1 is blocked.
+        policy_data: the policy as data, as in its file; only its name if it is code.
     """
 
     scenario: Scenario
@@ -52,6 +55,7 @@ class System:
     kind_width: Ints
     kind_scale: Floats
     wishes: tuple[Floats, ...]
+    policy_data: Mapping[str, Any]
 
     @property
     def workload(self) -> Workload:
@@ -120,6 +124,7 @@ def build_system(scenario: ScenarioOrFile, policy: Rule) -> System:
         np.array([curves[j].widths[k] for j, k in kinds], dtype=np.int64),
         np.array([workload.classes[j].mean_size / curves[j].speedups[k] for j, k in kinds]),
         tuple(wishes),
+        data_from_policy(policy) or {"policy": policy.name},
     )
 
 

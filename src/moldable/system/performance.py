@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, final
 
+from moldable.base_result import Result, Row
+from moldable.model.scenario import Scenario
+
 Interval = tuple[float, float]
 NOISE = 1e-12
 """Relative half-width below which a value is shown as exact."""
@@ -122,6 +125,14 @@ class ClassPerformance:
     width_shares: Mapping[int, float]
     mean_jobs: Mapping[int, float]
 
+    def row(self) -> Row:
+        """Return blocking and mean execution time with their intervals."""
+        return {
+            "class": self.name,
+            **_estimate("blocking", self.blocking),
+            **_estimate("mean_execution_time", self.mean_execution_time),
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
         return {
@@ -179,7 +190,7 @@ class SimulationDetail:
 
 @final
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Performance:
+class Performance(Result):
     """The performance of a cluster under a policy.
 
     Attributes:
@@ -196,6 +207,8 @@ class Performance:
         detail: of the exact solution, or of the simulation.
         warnings: messages for the reader.
         provenance: versions, parameters and machine.
+        scenario: the scenario that was evaluated.
+        policy: the policy as data, as in its file; only its name if it is code.
     """
 
     blocking: Estimate
@@ -211,6 +224,8 @@ class Performance:
     detail: ExactDetail | SimulationDetail
     warnings: tuple[str, ...]
     provenance: Mapping[str, Any]
+    scenario: Scenario
+    policy: Mapping[str, Any]
 
     def __repr__(self) -> str:
         """Show the main figures; `to_dict` has all of them."""
@@ -254,6 +269,15 @@ class Performance:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON; null where a method has no such value."""
+        given = {"scenario": self.scenario.to_dict(), "policy": _text_keys(self.policy)}
+        return self._found() | {"inputs": given}
+
+    def table(self) -> list[Row]:
+        """Return a row for all jobs, and one for each class where there are several."""
+        parts = self.classes if len(self.classes) > 1 else ()
+        return [{"class": "all jobs", **self.figures()}, *(part.row() for part in parts)]
+
+    def _found(self) -> dict[str, Any]:
         return {
             **self.figures(),
             "quantiles": {f"{level:g}": _finite(value) for level, value in self.quantiles.items()},
@@ -283,6 +307,13 @@ def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _text_keys(data: Any) -> Any:
+    """Return data as JSON would give it back: numbers of servers are keys, hence texts."""
+    if isinstance(data, Mapping):
+        return {str(key): _text_keys(value) for key, value in data.items()}
+    return data
 
 
 def _by_width(values: Mapping[int, float]) -> dict[str, float]:
