@@ -9,47 +9,37 @@ import numpy as np
 import pytest
 
 from moldable import (
-    ArrivalTimes,
-    Empirical,
-    Equi,
-    Exponential,
-    FluidPath,
     Greedy,
     JobClass,
-    MixedErlang,
     MoldableError,
-    Poisson,
     Regime,
-    Rigid,
     Scenario,
     SizeLaw,
     SpeedUp,
     Workload,
-    bounds,
     compare,
-    erlang_b,
     evaluate,
-    frontiers,
     greedy_p,
-    least_blocking,
-    least_time,
-    optimal_control,
     optimum,
-    parse_regime,
-    parse_speedup,
     read_curve,
     read_policy_file,
     read_scenario,
     reserve,
     reserve_whole,
     simulate,
-    stationary_law,
-    tradeoff,
     tune,
     value_policy,
-    value_tradeoff,
     write_policy_file,
 )
+from moldable.allocation import frontiers
+from moldable.arrivals import ArrivalTimes, Poisson
+from moldable.exact import erlang_b, stationary_law
+from moldable.files import parse_regime, parse_speedup
+from moldable.optimal import least_blocking, least_time, optimal_control, tradeoff
+from moldable.policies import Equi, Rigid
+from moldable.sizes import Empirical, Exponential, MixedErlang
+from moldable.theory import FluidPath, bounds
+from moldable.tuning import value_tradeoff
 
 CURVE = SpeedUp([1, 1.8])
 ODD = (None, 3, "x", [], {"a": 1}, np.array([1, 2]), object())

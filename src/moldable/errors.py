@@ -21,6 +21,23 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+__all__ = [
+    "ChainError",
+    "ControlError",
+    "InfeasibleError",
+    "InputError",
+    "LimitError",
+    "MoldableError",
+    "NearlyDecomposableError",
+    "PolicyError",
+    "RegimeError",
+    "ResultsError",
+    "SimulationError",
+    "SizeLawError",
+    "SpeedUpError",
+    "WorkloadError",
+]
+
 LONGEST: Final = 1000
 """Maximum length of a message; the beginning and the end of a longer one are kept."""
 _BEGINNING, _END = 600, 390

@@ -8,22 +8,21 @@ import pytest
 
 from moldable import (
     JobClass,
-    Lognormal,
-    Poisson,
-    Renewal,
     Scenario,
     SpeedUp,
     Workload,
     compare,
     evaluate,
     greedy_p,
-    optimal_control,
     reserve,
     reserve_whole,
     simulate,
-    stationary_law,
 )
+from moldable.arrivals import Poisson, Renewal
 from moldable.errors import WorkloadError
+from moldable.exact import stationary_law
+from moldable.optimal import optimal_control
+from moldable.sizes import Lognormal
 
 CURVE = SpeedUp([1, 1.8, 2.5])
 TWO = Workload((JobClass("a", 6.0, CURVE), JobClass("b", 3.0, CURVE, mean_size=2.0)))

@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from moldable import (
-    FixedWidth,
     JobClass,
-    Lognormal,
-    Renewal,
     Scenario,
     SpeedUp,
     Workload,
-    bounds,
     compare,
     evaluate,
     optimum,
-    parse_speedup,
     simulate,
-    stationary_law,
     tune,
 )
+from moldable.arrivals import Renewal
 from moldable.errors import InputError, MoldableError, SimulationError
+from moldable.exact import stationary_law
+from moldable.files import parse_speedup
+from moldable.policies import FixedWidth
+from moldable.sizes import Lognormal
+from moldable.theory import bounds
 
 CURVE = SpeedUp([1, 1.8, 2.5])
 FILE = """servers = 6

@@ -7,13 +7,10 @@ import pickle
 import pytest
 
 from moldable import (
-    FixedWidth,
     Greedy,
-    GreedyP,
     JobClass,
     Observation,
     Policy,
-    Rigid,
     Scenario,
     SpeedUp,
     Thresholds,
@@ -25,6 +22,7 @@ from moldable import (
     value_policy,
 )
 from moldable.errors import PolicyError
+from moldable.policies import FixedWidth, GreedyP, Rigid
 from naive.erlang import erlang_b
 
 CURVE = SpeedUp([1, 1.8, 2.5])

@@ -6,17 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from moldable import (
-    ArrivalTimes,
-    GreedyP,
-    JobClass,
-    MarkovModulated,
-    Scenario,
-    SpeedUp,
-    Workload,
-    simulate,
-)
+from moldable import JobClass, Scenario, SpeedUp, Workload, simulate
+from moldable.arrivals import ArrivalTimes, MarkovModulated
 from moldable.errors import MoldableError, SimulationError
+from moldable.policies import GreedyP
 from simulation.systems import CHAIN
 
 

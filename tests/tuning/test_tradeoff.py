@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import Deterministic, JobClass, Scenario, SpeedUp, Workload, value_tradeoff
+from moldable import JobClass, Scenario, SpeedUp, Workload
 from moldable.errors import MoldableError
+from moldable.sizes import Deterministic
+from moldable.tuning import value_tradeoff
 
 CURVE = SpeedUp([1, 1.8, 2.5])
 

@@ -6,22 +6,12 @@ import dataclasses
 
 import pytest
 
-from moldable import (
-    Deterministic,
-    Estimate,
-    GreedyP,
-    Hyperexponential,
-    JobClass,
-    Renewal,
-    Scenario,
-    SpeedUp,
-    Thresholds,
-    Workload,
-    erlang_b,
-    evaluate,
-    tune,
-)
+from moldable import Estimate, JobClass, Scenario, SpeedUp, Thresholds, Workload, evaluate, tune
+from moldable.arrivals import Renewal
 from moldable.errors import ControlError
+from moldable.exact import erlang_b
+from moldable.policies import GreedyP
+from moldable.sizes import Deterministic, Hyperexponential
 from moldable.tuning import tuning
 from moldable.tuning.evaluator import Evaluator
 from tuning.systems import TWO_CLASSES, cost

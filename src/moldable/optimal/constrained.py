@@ -23,7 +23,7 @@ from moldable.base_result import Result, Row
 from moldable.checks import fraction
 from moldable.errors import ChainError, InfeasibleError
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
-from moldable.optimal.optimal_control import FINEST, TOLERANCE, OptimalControl, solve
+from moldable.optimal.control import FINEST, TOLERANCE, OptimalControl, solve
 from moldable.optimal.problem import ControlProblem, control_problem
 
 SOLUTIONS: Final = 60

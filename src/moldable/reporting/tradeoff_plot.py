@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from moldable.optimal.tradeoff import TradeoffCurve
+from moldable.optimal.curve import TradeoffCurve
 from moldable.reporting.figures import BLUE, GREEN, GREY, VERMILION, new_figure
 from moldable.system.performance import Performance
 from moldable.tuning.tradeoff import ValueTradeoff

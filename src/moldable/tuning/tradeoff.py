@@ -9,7 +9,7 @@ from typing import Any, final
 from moldable.base_result import Result, Row
 from moldable.errors import ChainError
 from moldable.model.scenario import ScenarioOrFile, checked_scenario
-from moldable.optimal.tradeoff import (
+from moldable.optimal.curve import (
     BLOCKING_COSTS,
     TradeoffCurve,
     checked_blocking_costs,

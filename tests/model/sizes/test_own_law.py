@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from model.sizes.laws import OwnPareto, OwnUniform, OwnWeibull
-from moldable import FixedWidth, Pareto, Scenario, SizeLaw, Weibull, erlang_b, simulate
+from moldable import Scenario, SizeLaw, simulate
 from moldable.errors import SizeLawError
+from moldable.exact import erlang_b
+from moldable.policies import FixedWidth
+from moldable.sizes import Pareto, Weibull
 
 
 class Drawn(SizeLaw):

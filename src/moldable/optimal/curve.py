@@ -18,7 +18,7 @@ from moldable.arrays import Floats
 from moldable.base_result import Result, Row
 from moldable.errors import ChainError, shown
 from moldable.model.scenario import ScenarioOrFile
-from moldable.optimal.optimal_control import TOLERANCE, OptimalControl, checked_blocking_cost, solve
+from moldable.optimal.control import TOLERANCE, OptimalControl, checked_blocking_cost, solve
 from moldable.optimal.problem import ControlProblem, control_problem
 from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import check_seed_and_threads
