@@ -9,9 +9,10 @@ import time
 
 from benchmarks.peers import with_line_chain
 from benchmarks.table import Row, best_seconds
-from moldable import JobClass, Regime, Rigid, Scenario, SpeedUp, Workload, evaluate
+from moldable import JobClass, Regime, Scenario, SpeedUp, Workload, evaluate
 from moldable.exact.closed_forms import erlang_b
 from moldable.exact.exact import stationary_law
+from moldable.policies import Rigid
 
 LINEAR, SUB_LINEAR = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])
 REGIMES = (Regime(0.0, 0.2), Regime(1 / 2, 0.1), Regime(2 / 3, 0.1))

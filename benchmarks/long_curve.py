@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from benchmarks.table import Row, best_seconds
-from moldable import Frontier, SpeedUp, optimum
+from moldable import SpeedUp, optimum
+from moldable.allocation import Frontier
 
 QUERIES = 10_000
 

@@ -14,25 +14,11 @@ from scipy.stats import weibull_min
 
 from benchmarks.peers import PeerResult, priority_queue, with_ciw, with_line, with_simpy
 from benchmarks.table import Row
-from moldable import (
-    FromScipy,
-    Greedy,
-    JobClass,
-    Lognormal,
-    MarkovModulated,
-    Pareto,
-    PhaseType,
-    Poisson,
-    Renewal,
-    Scenario,
-    SizeLaw,
-    SpeedUp,
-    Weibull,
-    Workload,
-    simulate,
-)
+from moldable import Greedy, JobClass, Scenario, SizeLaw, SpeedUp, Workload, simulate
+from moldable.arrivals import MarkovModulated, Poisson, Renewal
 from moldable.model.arrivals import Arrivals
 from moldable.simulation import chain_run
+from moldable.sizes import FromScipy, Lognormal, Pareto, PhaseType, Weibull
 
 N = 4000
 LOAD = 1 - 0.1 / N**0.5
@@ -248,7 +234,7 @@ def _speed(what: str, speed: float) -> Row:
 
 def _memory() -> Row:
     code = (
-        "from moldable import *\n"
+        "from moldable import *\nfrom moldable.sizes import *\n"
         "w = Workload((JobClass('a', 999000.0, SpeedUp([1, 1.8]), size=Lognormal(1.0)),))\n"
         "simulate(Scenario(w, 1000000), jobs=3000000, replications=2, seed=1, warmup=0.0)\n"
         # Not getrusage, whose peak includes the memory of this process before the exec.

@@ -24,6 +24,16 @@ import numpy as np
 import scipy.stats
 
 from moldable import *
+from moldable.allocation import *
+from moldable.arrivals import *
+from moldable.exact import *
+from moldable.files import *
+from moldable.optimal import *
+from moldable.policies import *
+from moldable.results import *
+from moldable.sizes import *
+from moldable.theory import *
+from moldable.tuning import *
 """
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 import numpy.typing as npt
 
-from moldable import StationaryLaw, stationary_law
+from moldable.exact import StationaryLaw, stationary_law
 from reproduction.convergence import Floats
 from reproduction.experiment import (
     Cell,

@@ -70,7 +70,8 @@ COLLAPSE = Erratum(
     "Jobs narrower than the support accumulate",
     "Lemma 2: in equilibrium there is never more than one job narrower than i1.",
     """
-from moldable import Scenario, SpeedUp, simulate, stationary_law
+from moldable import Scenario, SpeedUp, simulate
+from moldable.exact import stationary_law
 curve = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 theory = stationary_law(Scenario.single(curve, 0.8, 20)).theory
 theory.optimum.support
@@ -93,7 +94,8 @@ DRIFT = Erratum(
     "Lemma 3: P(r > load + delta) is at most (s_d/load)(kappa + 2/(n delta)) for every kappa > 0.",
     """
 from math import sqrt
-from moldable import Scenario, SpeedUp, stationary_law
+from moldable import Scenario, SpeedUp
+from moldable.exact import stationary_law
 load, found, bound = 0.8, {}, {}
 for n in (400, 4000, 40000):
     delta = 1 / sqrt(n)
@@ -116,7 +118,8 @@ SIGN = Erratum(
     "y_i for both widths are kept, the others being bounded by zero.",
     """
 import numpy as np
-from moldable import Scenario, SpeedUp, stationary_law
+from moldable import Scenario, SpeedUp
+from moldable.exact import stationary_law
 curve = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 theory = stationary_law(Scenario.single(curve, 0.8, 20)).theory
 counts, weights, widths = theory.joint.counts, theory.joint.weights, theory.system.kind_width
@@ -138,7 +141,8 @@ LOOSE = Erratum(
     "The bounds say nothing at the paper's own size",
     "Theorem 2 bounds the blocking probability at every n.",
     """
-from moldable import Regime, SpeedUp, bounds
+from moldable import Regime, SpeedUp
+from moldable.theory import bounds
 curve, n = SpeedUp([1, 1.8, 2.5, 3, 3.4]), 4000
 loads = [Regime(alpha, beta).load(n) for alpha, beta in ((0, 0.2), (1 / 2, 0.1), (2 / 3, 0.1))]
 stated = [bounds(curve, load, n).blocking for load in loads]
@@ -157,7 +161,8 @@ ESTIMATOR = Erratum(
     "The table's mean execution time is biased",
     "Runs of 5 million arrivals from an empty system, averaging over completed jobs.",
     """
-from moldable import Regime, Scenario, SpeedUp, simulate, stationary_law
+from moldable import Regime, Scenario, SpeedUp, simulate
+from moldable.exact import stationary_law
 n, arrivals = 100, 20_000                        # short runs have a larger bias
 load = Regime(1 / 2, 0.1).load(n)
 scenario = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), load, n)
@@ -183,7 +188,9 @@ INSENSITIVITY = Erratum(
     "Insensitivity is exact in one case only",
     "The table shows that performance is insensitive to the size law.",
     """
-from moldable import Exponential, Hyperexponential, Scenario, SpeedUp, stationary_law
+from moldable import Scenario, SpeedUp
+from moldable.exact import stationary_law
+from moldable.sizes import Exponential, Hyperexponential
 def blocking(n, size):
     scenario = Scenario.single(SpeedUp.linear(5), 0.8, n, size=size)
     law = stationary_law(scenario, method="chain")
@@ -204,7 +211,9 @@ START = Erratum(
     "Heavy tails from an empty start do not settle",
     "The Pareto column of the table differs from the others; the paper does not say why.",
     """
-from moldable import Pareto, Scenario, SpeedUp, erlang_b, simulate
+from moldable import Scenario, SpeedUp, simulate
+from moldable.exact import erlang_b
+from moldable.sizes import Pareto
 n, load = 100, 0.8
 scenario = Scenario.single(SpeedUp.linear(5), load, n, size=Pareto())
 exact = erlang_b(n // 5, n * load / 5)           # one width that divides n: every size law
@@ -229,7 +238,8 @@ RATE = Erratum(
     "In section 6, mu_j is a rate",
     "Class j has mean size mu_j, and rho_j = lambda_j/mu_j.",
     """
-from moldable import FixedWidth, JobClass, Scenario, SpeedUp, Workload, evaluate
+from moldable import JobClass, Scenario, SpeedUp, Workload, evaluate
+from moldable.policies import FixedWidth
 long_jobs = JobClass("long", arrival_rate=10.0, speedup=SpeedUp.linear(5), mean_size=2.0)
 answer = evaluate(Scenario(Workload((long_jobs,)), 100), FixedWidth(1))
 running = 100 * answer.mean_jobs[1]
@@ -245,7 +255,9 @@ MIXED_ERLANG = Erratum(
     "Which mixed-Erlang law the table uses",
     "Two exponential phases with probabilities 0.4 and 0.6.",
     """
-from moldable import MixedErlang, Regime, Scenario, SpeedUp, stationary_law
+from moldable import Regime, Scenario, SpeedUp
+from moldable.exact import stationary_law
+from moldable.sizes import MixedErlang
 law = MixedErlang((0.4, 0.6))                    # one phase or two, of a common rate
 rate, variance = law.rate, law.variance
 round(rate, 12), round(variance, 12)
@@ -268,7 +280,8 @@ FLUID = Erratum(
     "The scaled process converges to the solution of dx_i/dt = s_i (y_i - x_i) from any start.",
     """
 import numpy as np
-from moldable import FluidPath, SpeedUp, optimum
+from moldable import SpeedUp, optimum
+from moldable.theory import FluidPath
 path = FluidPath(optimum(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8), [1, 0, 0, 0, 0])
 busiest = float(path.busy_fraction(np.linspace(0, 10, 10001)).max())
 round(busiest, 4)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from moldable import FluidPath, optimum
+from moldable import optimum
+from moldable.theory import FluidPath
 from reproduction.convergence import Floats, mean_interval, power_law
 from reproduction.experiment import (
     Cell,

@@ -13,16 +13,8 @@ from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, final
 
-from moldable import (
-    JobClass,
-    Performance,
-    Scenario,
-    SpeedUp,
-    Workload,
-    reserve,
-    reserve_whole,
-    stationary_law,
-)
+from moldable import JobClass, Performance, Scenario, SpeedUp, Workload, reserve, reserve_whole
+from moldable.exact import stationary_law
 from reproduction.convergence import power_law
 from reproduction.experiment import (
     Cell,

@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
-from moldable import (
+from moldable import Scenario, SizeLaw, greedy_p
+from moldable.exact import stationary_law
+from moldable.sizes import (
     Deterministic,
     Exponential,
     Hyperexponential,
     Lognormal,
     MixedErlang,
     Pareto,
-    Scenario,
-    SizeLaw,
-    greedy_p,
-    stationary_law,
 )
 from reproduction.experiment import (
     Cell,

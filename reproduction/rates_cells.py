@@ -15,7 +15,9 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable import Bounds, Optimum, bounds, optimum, stationary_law
+from moldable import Optimum, optimum
+from moldable.exact import stationary_law
+from moldable.theory import Bounds, bounds
 from reproduction import sweep
 from reproduction.convergence import PowerLaw, mean_interval, power_law
 from reproduction.experiment import (

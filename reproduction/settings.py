@@ -5,18 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
-from moldable import (
-    Deterministic,
-    Exponential,
-    GreedyP,
-    MixedErlang,
-    Pareto,
-    Regime,
-    Scenario,
-    SizeLaw,
-    SpeedUp,
-    greedy_p,
-)
+from moldable import Regime, Scenario, SizeLaw, SpeedUp, greedy_p
+from moldable.policies import GreedyP
+from moldable.sizes import Deterministic, Exponential, MixedErlang, Pareto
 
 CURVES: Final = {
     "linear": SpeedUp([1.0, 2.0, 3.0, 4.0, 5.0]),

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
-from moldable import Greedy, Performance, Policy, Scenario, optimum, stationary_law
+from moldable import Greedy, Performance, Policy, Scenario, optimum
+from moldable.exact import stationary_law
 from reproduction.experiment import (
     Cell,
     Drawing,

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
-from moldable import Performance, Scenario, stationary_law
+from moldable import Performance, Scenario
+from moldable.exact import stationary_law
 from reproduction.bias import DEFICITS, Response, predict
 from reproduction.experiment import (
     Cell,

@@ -15,9 +15,9 @@ from moldable import (
     compare,
     evaluate,
     greedy_p,
-    stationary_law,
     value_policy,
 )
+from moldable.exact import stationary_law
 from moldable.exact.states import count_states
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])

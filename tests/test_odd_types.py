@@ -9,32 +9,18 @@ import numpy as np
 import pytest
 
 from moldable import (
-    ArrivalTimes,
-    Empirical,
-    Equi,
-    Exponential,
-    FluidPath,
     Greedy,
     JobClass,
-    MixedErlang,
     MoldableError,
-    Poisson,
     Regime,
-    Rigid,
     Scenario,
     SizeLaw,
     SpeedUp,
     Workload,
-    bounds,
     compare,
-    erlang_b,
     evaluate,
-    frontiers,
     greedy_p,
-    optimal_control,
     optimum,
-    parse_regime,
-    parse_speedup,
     read_curve,
     read_policy_file,
     read_scenario,
@@ -45,6 +31,15 @@ from moldable import (
     value_policy,
     write_policy_file,
 )
+from moldable.allocation import frontiers
+from moldable.arrivals import ArrivalTimes, Poisson
+from moldable.exact import erlang_b, stationary_law
+from moldable.files import parse_regime, parse_speedup
+from moldable.optimal import least_blocking, least_time, optimal_control, tradeoff
+from moldable.policies import Equi, Rigid
+from moldable.sizes import Empirical, Exponential, MixedErlang
+from moldable.theory import FluidPath, bounds
+from moldable.tuning import value_tradeoff
 
 CURVE = SpeedUp([1, 1.8])
 ODD = (None, 3, "x", [], {"a": 1}, np.array([1, 2]), object())
@@ -69,15 +64,20 @@ def test_what_is_not_a_workload_is_refused(ask, odd):
         ask(odd)
 
 
+NOT_A_CURVE = (None, 3, "x", [], ["a"], [None], {"a": 1}, {1: "a"}, object(), Poisson())
+
+
+@pytest.mark.parametrize("odd", NOT_A_CURVE, ids=lambda value: type(value).__name__)
+def test_a_class_refuses_what_is_not_a_curve(odd):
+    with pytest.raises(MoldableError, match=r"class 'a': .*(curve|width|s\(1\))"):
+        JobClass("a", 1.0, odd)
+
+
 @pytest.mark.parametrize("odd", ODD[:2] + ODD[3:], ids=lambda value: type(value).__name__)
-def test_a_class_refuses_a_name_a_curve_and_sizes_of_other_types(odd):
-    for name, speedup, size in (
-        (odd, CURVE, Exponential()),
-        ("a", odd, Exponential()),
-        ("a", CURVE, odd),
-    ):
+def test_a_class_refuses_a_name_and_sizes_of_other_types(odd):
+    for name, size in ((odd, Exponential()), ("a", odd)):
         with pytest.raises(MoldableError, match="is of type"):
-            JobClass(name, 1.0, speedup, size=size)
+            JobClass(name, 1.0, CURVE, size=size)
     with pytest.raises(MoldableError, match=r"is of type|has no class"):
         Workload(odd)
     with pytest.raises(MoldableError, match=r"a class=.* is of type"):
@@ -86,15 +86,20 @@ def test_a_class_refuses_a_name_a_curve_and_sizes_of_other_types(odd):
         Workload((JobClass("a", 1.0, CURVE),), odd)
 
 
-@pytest.mark.parametrize("odd", ODD[:2] + ODD[3:], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("odd", NOT_A_CURVE, ids=lambda value: type(value).__name__)
 def test_what_is_not_a_curve_is_refused(odd):
-    for ask in (lambda: optimum(odd, 0.5), lambda: frontiers([CURVE, odd])):
-        with pytest.raises(MoldableError, match=r"curve=.* is of type"):
+    for ask in (
+        lambda: optimum(odd, 0.5),
+        lambda: bounds(odd, 0.5, 4),
+        lambda: Scenario.single(odd, 0.5, 4),
+        lambda: frontiers([CURVE, odd]),
+    ):
+        with pytest.raises(MoldableError, match=r"curve|width|s\(1\)"):
             ask()
 
 
 def test_arrivals_of_other_types_are_refused():
-    for odd in ("poisson", Poisson, 3):
+    for odd in ("poison", Poisson, 3):
         with pytest.raises(MoldableError, match="arrivals"):
             Scenario.single(CURVE, 0.5, 4, arrivals=odd)
 
@@ -158,11 +163,42 @@ def test_bounds_of_numpy_numbers_can_be_written_as_json():
     assert json.dumps(numpy.to_dict()) == json.dumps(plain.to_dict())
 
 
+TAKES_A_SCENARIO = (
+    evaluate,
+    simulate,
+    stationary_law,
+    reserve,
+    reserve_whole,
+    greedy_p,
+    least_blocking,
+    tradeoff,
+    value_tradeoff,
+    Greedy().with_classes,
+    lambda odd: tune(odd, max_blocking=0.3),
+    lambda odd: value_policy(odd, 4.0),
+    lambda odd: optimal_control(odd, 4.0),
+    lambda odd: least_time(odd, 0.1),
+    lambda odd: compare(odd, [None]),
+)
+
+
 @pytest.mark.parametrize("odd", ODD, ids=lambda value: type(value).__name__)
 def test_what_is_not_a_scenario_is_refused(odd):
-    for ask in (lambda: tune(odd, max_blocking=0.3), lambda: value_policy(odd, 4.0)):
-        with pytest.raises(MoldableError, match=r"scenario=.* is of type .*, not Scenario; pass"):
-            ask()
+    for ask in TAKES_A_SCENARIO:
+        with pytest.raises(
+            MoldableError, match=r"scenario=.* is of type .*, not Scenario; pass|x cannot be read"
+        ):
+            ask(odd)
+
+
+@pytest.mark.parametrize(
+    "odd", [3, "x", [], {"a": 1}, object(), Greedy, CURVE], ids=lambda value: type(value).__name__
+)
+def test_what_is_not_a_policy_is_refused(odd):
+    scenario = Scenario.single(CURVE, 0.8, 4)
+    for ask in (evaluate, simulate, stationary_law, lambda s, policy: compare(s, [policy])):
+        with pytest.raises(MoldableError, match=r"is not a policy; pass|unknown policy 'x'"):
+            ask(scenario, odd)
 
 
 def test_a_fraction_as_target_is_refused_like_the_same_float():

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from moldable import Policy, Scenario
 from moldable.arrays import Floats, Ints
 from moldable.kernels.value_iteration import policy_values
-from moldable.optimal.optimal_control import solve
+from moldable.optimal.control import solve
 from moldable.optimal.policy_iteration import STEPS, BestPolicy, cost_rates
 from moldable.optimal.policy_law import granted, policy_law
 from moldable.optimal.problem import ControlProblem, control_problem

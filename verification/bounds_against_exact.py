@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from moldable import Bounds, Regime, Scenario, SpeedUp, bounds, optimum
+from moldable import Regime, Scenario, SpeedUp, optimum
 from moldable.exact.exact import stationary_law
+from moldable.theory import Bounds, bounds
 from verification.verdict import Verdict
 
 LINEAR, SUB_LINEAR = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from moldable import GreedyP, JobClass, MoldableError, Policy, Scenario, SpeedUp, Workload
+from moldable import JobClass, MoldableError, Policy, Scenario, SpeedUp, Workload
 from moldable.errors import NearlyDecomposableError
 from moldable.exact import stationary
 from moldable.exact.exact import stationary_law
+from moldable.policies import GreedyP
 from moldable.system.loss_system import build_system
 from naive import dense_chain
 from naive.random_systems import random_policy, random_workload

@@ -21,14 +21,9 @@ from dataclasses import dataclass
 from scipy.stats import binom
 
 from moldable import (
-    Deterministic,
     Greedy,
     JobClass,
-    Lognormal,
-    MixedErlang,
-    Pareto,
     Policy,
-    Rigid,
     Scenario,
     SizeLaw,
     SpeedUp,
@@ -38,6 +33,8 @@ from moldable import (
     greedy_p,
     simulate,
 )
+from moldable.policies import Rigid
+from moldable.sizes import Deterministic, Lognormal, MixedErlang, Pareto
 from moldable.system.performance import Estimate
 from simulation.coverage import OWN, RARE_CLASS, Reserve
 from verification.verdict import Verdict

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import stdtrit
 
-from moldable import JobClass, MixedErlang, Scenario, SpeedUp, Workload, simulate
+from moldable import JobClass, Scenario, SpeedUp, Workload, simulate
+from moldable.sizes import MixedErlang
 from naive.random_curves import random_speedups
 from verification.verdict import Verdict
 

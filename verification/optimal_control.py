@@ -9,8 +9,8 @@ import numpy as np
 
 from moldable import Scenario, Workload, evaluate, greedy_p
 from moldable.optimal.constrained import least_blocking
-from moldable.optimal.optimal_control import OptimalControl, optimal_control
-from moldable.optimal.tradeoff import tradeoff
+from moldable.optimal.control import OptimalControl, optimal_control
+from moldable.optimal.curve import tradeoff
 from naive.optimal_control import NaiveControl
 from naive.random_systems import random_workload
 from verification.named_curves import SUBLINEAR

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from scipy.special import stdtrit
 
-from moldable import JobClass, Pareto, Scenario, SpeedUp, Workload, simulate
+from moldable import JobClass, Scenario, SpeedUp, Workload, simulate
+from moldable.sizes import Pareto
 from verification.verdict import Verdict
 
 N, RUNS, PRINTED_RUNS, ROUNDING = 4000, 8, 100, 5e-5

@@ -11,16 +11,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from moldable import (
-    Compared,
-    Deterministic,
-    Estimate,
-    Scenario,
-    Thresholds,
-    Workload,
-    compare,
-    tune,
-)
+from moldable import Estimate, Scenario, Thresholds, Workload, compare, tune
+from moldable.results import Compared
+from moldable.sizes import Deterministic
 from verification.named_curves import AMDAHL, CIFAR, LINEAR, SUBLINEAR
 from verification.verdict import Verdict
 

@@ -8,8 +8,9 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from moldable import Performance, Scenario, least_time, tune
+from moldable import Performance, Scenario, tune
 from moldable.errors import ControlError
+from moldable.optimal import least_time
 from verification.best_table import best_time_within
 from verification.value_systems import System, few_servers, named, not_concave, random_systems
 from verification.verdict import Verdict

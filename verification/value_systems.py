@@ -9,17 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from moldable import (
-    Greedy,
-    JobClass,
-    OptimalControl,
-    Scenario,
-    SpeedUp,
-    Workload,
-    evaluate,
-    optimal_control,
-)
+from moldable import Greedy, JobClass, Scenario, SpeedUp, Workload, evaluate
 from moldable.exact.states import count_states
+from moldable.optimal import OptimalControl, optimal_control
 from naive.random_curves import random_speedups
 from verification.named_curves import AMDAHL, CIFAR, LINEAR, NEMO, SUBLINEAR
 

@@ -17,8 +17,26 @@ characters, which a terminal would obey, are escaped.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final
+
+__all__ = [
+    "ChainError",
+    "ControlError",
+    "InfeasibleError",
+    "InputError",
+    "LimitError",
+    "MoldableError",
+    "NearlyDecomposableError",
+    "PolicyError",
+    "RegimeError",
+    "ResultsError",
+    "SimulationError",
+    "SizeLawError",
+    "SpeedUpError",
+    "WorkloadError",
+]
 
 LONGEST: Final = 1000
 """Maximum length of a message; the beginning and the end of a longer one are kept."""
@@ -62,6 +80,15 @@ class MoldableError(ValueError):
         super().__init__(
             self.message if parameter is None else cut(printable(f"{parameter}={message}"))
         )
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Begin the messages of errors with the place that they are about."""
+    try:
+        yield
+    except MoldableError as error:
+        raise type(error)(f"{where}: {error}") from None
 
 
 class SpeedUpError(MoldableError):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moldable import Frontier, SpeedUp, frontiers
+from moldable import SpeedUp
+from moldable.allocation import Frontier, frontiers
 from moldable.model.hull import concave_hull, hull_height
 from strategies import curves
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moldable import Frontier, SpeedUp, optimum
+from moldable import SpeedUp, optimum
+from moldable.allocation import Frontier
 from moldable.allocation.certificate import certify
 from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError
 from naive.highs import solve_p

@@ -190,7 +190,7 @@ def test_bounds_give_the_promised_keys(run):
     )
     answer = json.loads(result.stdout)
     keys = ["distance", "blocking", "time_gap", "delta", "order", "proof", "gaps", "vacuous"]
-    assert list(answer) == keys
+    assert list(answer) == [*keys, "inputs"]
     assert answer["proof"] == "gap"
     assert answer["gaps"] == ["collapse", "drift", "sign"]
     assert answer["vacuous"] is True

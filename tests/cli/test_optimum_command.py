@@ -19,6 +19,7 @@ KEYS = [
     "time_saved_by_one_server",
     "dominated_widths",
     "certificate",
+    "inputs",
     "at_servers",
 ]
 
@@ -100,6 +101,7 @@ def test_workloads_give_both_divisions(run):
         "time_unit",
         "shadow_price",
         "classes",
+        "inputs",
         "rounded",
         "at_servers",
     ]
@@ -107,7 +109,7 @@ def test_workloads_give_both_divisions(run):
     assert all(list(part) == names for part in answer["classes"])
     assert sum(part["reserved_fraction"] for part in answer["classes"]) == pytest.approx(1)
     rounded = answer["rounded"]
-    assert list(rounded) == ["mean_execution_time", "time_unit", "classes"]
+    assert list(rounded) == ["mean_execution_time", "time_unit", "classes", "inputs"]
     names[1] = "reserved_servers"
     assert all(list(part) == names for part in rounded["classes"])
     assert sum(part["reserved_servers"] for part in rounded["classes"]) == 64

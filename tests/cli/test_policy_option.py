@@ -6,18 +6,10 @@ import json
 
 import pytest
 
-from moldable import (
-    Equi,
-    FixedWidth,
-    Greedy,
-    Rigid,
-    Scenario,
-    SpeedUp,
-    Thresholds,
-    value_policy,
-)
+from moldable import Greedy, Scenario, SpeedUp, Thresholds, value_policy
 from moldable.cli.options import read_policy
 from moldable.errors import MoldableError
+from moldable.policies import Equi, FixedWidth, Rigid
 
 SCENARIO = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
 SYSTEM = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "40")

@@ -44,6 +44,7 @@ KEYS = [
     "interrupted",
     "warnings",
     "provenance",
+    "inputs",
 ]
 
 

@@ -7,20 +7,10 @@ import sys
 
 import pytest
 
-from moldable import (
-    Deterministic,
-    Equi,
-    FixedWidth,
-    Greedy,
-    JobClass,
-    Scenario,
-    SpeedUp,
-    Workload,
-    compare,
-    evaluate,
-    greedy_p,
-)
+from moldable import Greedy, JobClass, Scenario, SpeedUp, Workload, compare, evaluate, greedy_p
 from moldable.errors import MoldableError
+from moldable.policies import Equi, FixedWidth
+from moldable.sizes import Deterministic
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SCENARIO = Scenario.single(CURVE, 0.8, 40)

@@ -9,27 +9,23 @@ import numpy as np
 import pytest
 
 from moldable import (
-    Deterministic,
-    Equi,
-    FixedWidth,
     Greedy,
-    GreedyP,
     JobClass,
-    Lognormal,
-    MixedErlang,
     MoldableError,
     Policy,
-    Renewal,
     Scenario,
-    SimulationDetail,
     SpeedUp,
     Workload,
     compare,
     evaluate,
-    parse_arrivals,
 )
+from moldable.arrivals import Renewal
 from moldable.errors import ChainError
 from moldable.exact.exact import stationary_law
+from moldable.files import parse_arrivals
+from moldable.policies import Equi, FixedWidth, GreedyP
+from moldable.results import SimulationDetail
+from moldable.sizes import Deterministic, Lognormal, MixedErlang
 from naive.erlang import erlang_b
 
 LINEAR, SUB_LINEAR = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])

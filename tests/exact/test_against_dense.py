@@ -7,17 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from moldable import (
-    Hyperexponential,
-    JobClass,
-    MixedErlang,
-    PhaseType,
-    Rigid,
-    Scenario,
-    SpeedUp,
-    Workload,
-)
+from moldable import JobClass, Scenario, SpeedUp, Workload
 from moldable.exact.exact import stationary_law
+from moldable.policies import Rigid
+from moldable.sizes import Hyperexponential, MixedErlang, PhaseType
 from naive import dense_chain
 from naive.random_systems import random_policy, random_workload
 

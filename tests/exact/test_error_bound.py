@@ -7,11 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from moldable import Greedy, GreedyP, Scenario, SpeedUp, Thresholds
+from moldable import Greedy, Scenario, SpeedUp, Thresholds
 from moldable.exact import stationary
 from moldable.exact.error_bound import ErrorBound
 from moldable.exact.states import product_form, whole_chain
 from moldable.kernels.state_space import exact_imbalance
+from moldable.policies import GreedyP
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive import dense_chain

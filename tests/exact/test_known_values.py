@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from moldable import Greedy, JobClass, Regime, Rigid, Scenario, SpeedUp, Workload
+from moldable import Greedy, JobClass, Regime, Scenario, SpeedUp, Workload
 from moldable.exact.closed_forms import erlang_b
 from moldable.exact.exact import stationary_law
+from moldable.policies import Rigid
 
 LINEAR, SUB_LINEAR = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import GreedyP, JobClass, Policy, Scenario, SpeedUp, Workload, compare, evaluate
+from moldable import JobClass, Policy, Scenario, SpeedUp, Workload, compare, evaluate
 from moldable.errors import ChainError
 from moldable.exact.exact import stationary_law
+from moldable.policies import GreedyP
 from naive import dense_chain
 
 

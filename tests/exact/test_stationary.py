@@ -8,25 +8,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from moldable import (
-    Deterministic,
-    FixedWidth,
-    Greedy,
-    GreedyP,
-    JobClass,
-    Lognormal,
-    MixedErlang,
-    Renewal,
-    Scenario,
-    SpeedUp,
-    Thresholds,
-    Workload,
-)
+from moldable import Greedy, JobClass, Scenario, SpeedUp, Thresholds, Workload
+from moldable.arrivals import Renewal
 from moldable.errors import ChainError
 from moldable.exact import pool, states, stationary
 from moldable.exact.exact import stationary_law
 from moldable.exact.pool import Joint, PoolLaw, predicted_states
 from moldable.exact.states import product_form
+from moldable.policies import FixedWidth, GreedyP
+from moldable.sizes import Deterministic, Lognormal, MixedErlang
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive.erlang import erlang_b

@@ -8,20 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import pdtr
 
-from moldable import (
-    Greedy,
-    GreedyP,
-    JobClass,
-    MixedErlang,
-    Regime,
-    Scenario,
-    SpeedUp,
-    Thresholds,
-    Workload,
-    greedy_p,
-)
+from moldable import Greedy, JobClass, Regime, Scenario, SpeedUp, Thresholds, Workload, greedy_p
 from moldable.errors import ChainError
 from moldable.exact.exact import stationary_law
+from moldable.policies import GreedyP
+from moldable.sizes import MixedErlang
 from naive import dense_chain
 from naive.random_systems import RandomTable
 

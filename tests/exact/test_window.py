@@ -5,23 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import (
-    GreedyP,
-    JobClass,
-    MixedErlang,
-    Policy,
-    Regime,
-    Rigid,
-    Scenario,
-    SpeedUp,
-    Thresholds,
-    Workload,
-    evaluate,
-)
+from moldable import JobClass, Policy, Regime, Scenario, SpeedUp, Thresholds, Workload, evaluate
 from moldable.exact import pool, window
 from moldable.exact.exact import stationary_law
 from moldable.exact.states import whole_chain
 from moldable.exact.stationary import stationary
+from moldable.policies import GreedyP, Rigid
+from moldable.sizes import MixedErlang
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive.erlang import erlang_b

@@ -5,17 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import (
-    ArrivalTimes,
-    Deterministic,
-    Lognormal,
-    MarkovModulated,
-    Pareto,
-    Poisson,
-    Renewal,
-    parse_arrivals,
-)
+from moldable.arrivals import ArrivalTimes, MarkovModulated, Poisson, Renewal
 from moldable.errors import MoldableError
+from moldable.files import parse_arrivals
+from moldable.sizes import Deterministic, Lognormal, Pareto
 
 THREE = MarkovModulated((0.5, 1, 4), ((0, 0.1, 0.2), (0.3, 0, 0.4), (0.5, 0.6, 0)))
 

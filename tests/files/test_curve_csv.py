@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import SpeedUp, parse_speedup, read_curve
+from moldable import SpeedUp, read_curve
 from moldable.errors import InputError
+from moldable.files import parse_speedup
 
 
 def write(folder, text, name="curve.csv"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import Regime, SpeedUp, parse_regime, parse_speedup
+from moldable import Regime, SpeedUp
 from moldable.errors import MoldableError
+from moldable.files import parse_regime, parse_speedup
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from moldable import (
-    FixedWidth,
     Greedy,
-    GreedyP,
     Policy,
-    Rigid,
     Scenario,
     SpeedUp,
     Thresholds,
@@ -22,6 +19,7 @@ from moldable import (
 )
 from moldable.errors import InputError, PolicyError
 from moldable.files.policy_file import to_json
+from moldable.policies import FixedWidth, GreedyP, Rigid
 
 SCENARIO = Scenario.single(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8, 40)
 RIGID = Scenario.single(SpeedUp({3: 2.5}), 0.5, 40)

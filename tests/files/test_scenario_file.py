@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import Poisson, Renewal, SizeLaw, SpeedUp, parse_arrivals, read_scenario
+from moldable import SizeLaw, SpeedUp, read_scenario
+from moldable.arrivals import Poisson, Renewal
 from moldable.errors import InputError
+from moldable.files import parse_arrivals
 
 GOOD = """
 servers = 64

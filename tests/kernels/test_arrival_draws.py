@@ -8,19 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, weibull_min
 
-from moldable import (
-    Empirical,
-    FromScipy,
-    Hyperexponential,
-    Lognormal,
-    MarkovModulated,
-    PhaseType,
-    Poisson,
-    Renewal,
-    Weibull,
-)
+from moldable.arrivals import MarkovModulated, Poisson, Renewal
 from moldable.kernels import bucket_ring as draws
 from moldable.simulation.arrival_source import time_sampler
+from moldable.sizes import Empirical, FromScipy, Hyperexponential, Lognormal, PhaseType, Weibull
 from naive import arrivals as naive
 
 LEVELS = MarkovModulated((1.0, 5.0), ((0, 0.5), (1.5, 0)))

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moldable import JobClass, Pareto, Scenario, SpeedUp, Workload
+from moldable import JobClass, Scenario, SpeedUp, Workload
 from moldable.kernels.bucket_ring import bucket_ring
 from moldable.policies.greedy import Greedy, GreedyP
 from moldable.simulation.alias_table import alias_table
 from moldable.simulation.ring_run import RingState, _with_blocked, ring_model
+from moldable.sizes import Pareto
 from moldable.system.loss_system import build_system
 from naive.loss_system import run
 from strategies import curves

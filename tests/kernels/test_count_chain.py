@@ -5,19 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import (
-    Exponential,
-    Hyperexponential,
-    JobClass,
-    MixedErlang,
-    Scenario,
-    SpeedUp,
-    Workload,
-)
+from moldable import JobClass, Scenario, SpeedUp, Workload
 from moldable.kernels import count_chain as kernel
 from moldable.policies.greedy import Greedy
 from moldable.simulation.alias_table import alias_table, columns_needed
 from moldable.simulation.chain_run import LANE_SETS, TICKS, kernel_arguments
+from moldable.sizes import Exponential, Hyperexponential, MixedErlang
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive.count_chain import Xoshiro, run

@@ -9,26 +9,23 @@ import pytest
 from scipy.stats import beta, kstest, semicircular, triang
 from scipy.stats import gamma as scipy_gamma
 
-from moldable import (
+from moldable import JobClass, Scenario, SpeedUp, Workload
+from moldable.arrivals import Poisson
+from moldable.kernels import bucket_ring as draws
+from moldable.simulation.arrival_source import NO_LABELS, ArrivalSource, time_sampler
+from moldable.simulation.samplers import _in_phases, sampler, sampler_arrays
+from moldable.sizes import (
     Deterministic,
     Empirical,
     Exponential,
     FromScipy,
     Hyperexponential,
-    JobClass,
     Lognormal,
     MixedErlang,
     Pareto,
     PhaseType,
-    Poisson,
-    Scenario,
-    SpeedUp,
     Weibull,
-    Workload,
 )
-from moldable.kernels import bucket_ring as draws
-from moldable.simulation.arrival_source import NO_LABELS, ArrivalSource, time_sampler
-from moldable.simulation.samplers import _in_phases, sampler, sampler_arrays
 from moldable.system.loss_system import build_system
 
 # Three phases with a loop back to the first: nothing simpler would do.

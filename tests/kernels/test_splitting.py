@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import JobClass, MixedErlang, Scenario, SpeedUp, Workload, value_policy
+from moldable import JobClass, Scenario, SpeedUp, Workload, value_policy
+from moldable.sizes import MixedErlang
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive.splitting import follow_one

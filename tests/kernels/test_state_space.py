@@ -11,18 +11,11 @@ import pytest
 from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
-from moldable import (
-    GreedyP,
-    JobClass,
-    MixedErlang,
-    PhaseType,
-    Policy,
-    Scenario,
-    SpeedUp,
-    Workload,
-)
+from moldable import JobClass, Policy, Scenario, SpeedUp, Workload
 from moldable.exact.states import state_table
+from moldable.policies import GreedyP
 from moldable.policies.greedy import Greedy
+from moldable.sizes import MixedErlang, PhaseType
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive import dense_chain

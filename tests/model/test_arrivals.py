@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import ArrivalTimes, MarkovModulated, Pareto, Renewal
+from moldable.arrivals import ArrivalTimes, MarkovModulated, Renewal
 from moldable.errors import SimulationError, WorkloadError
 from moldable.model import arrivals
 from moldable.simulation.arrival_source import time_sampler
+from moldable.sizes import Pareto
 
 
 @pytest.mark.parametrize(

@@ -8,22 +8,21 @@ import pytest
 
 from moldable import (
     JobClass,
-    Lognormal,
-    Poisson,
-    Renewal,
     Scenario,
     SpeedUp,
     Workload,
     compare,
     evaluate,
     greedy_p,
-    optimal_control,
     reserve,
     reserve_whole,
     simulate,
-    stationary_law,
 )
+from moldable.arrivals import Poisson, Renewal
 from moldable.errors import WorkloadError
+from moldable.exact import stationary_law
+from moldable.optimal import optimal_control
+from moldable.sizes import Lognormal
 
 CURVE = SpeedUp([1, 1.8, 2.5])
 TWO = Workload((JobClass("a", 6.0, CURVE), JobClass("b", 3.0, CURVE, mean_size=2.0)))
@@ -78,7 +77,8 @@ def test_a_workload_alone_cannot_run_on_whatever_number_of_servers(ask):
         (lambda: Scenario(TWO, 0), "servers=0 must be a whole number"),
         (lambda: Scenario(TWO, 4.5), "servers=4.5 must be a whole number"),
         (lambda: Scenario([JobClass("a", 1.0, CURVE)], 4), "list, not Workload"),
-        (lambda: Scenario(TWO, 4, "poisson"), "arrivals='poisson' is of type str"),
+        (lambda: Scenario(TWO, 4, "poison"), "unknown arrivals 'poison'; did you mean 'poisson'"),
+        (lambda: Scenario(TWO, 4, Poisson), "arrivals=.* is of type"),
         (lambda: Scenario.single(CURVE, -1, 4), "load=-1 must be finite and above 0"),
         (lambda: Scenario(TWO, 4).at_load(0), "load=0 must be finite and above 0"),
         (

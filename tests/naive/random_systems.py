@@ -7,19 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from moldable import (
-    FixedWidth,
     Greedy,
-    GreedyP,
     JobClass,
     MoldableError,
     Policy,
-    Rigid,
     Scenario,
     SpeedUp,
     Thresholds,
     Workload,
     greedy_p,
 )
+from moldable.policies import FixedWidth, GreedyP, Rigid
 from naive.random_curves import SHAPES, random_speedups
 
 POLICIES = ("greedy", "greedy(p)", "greedy(p*)", "fixed", "rigid", "thresholds", "table")

@@ -7,10 +7,11 @@ import math
 
 import pytest
 
-from moldable import FixedWidth, MoldableError, Scenario, SpeedUp, evaluate
+from moldable import MoldableError, Scenario, SpeedUp, evaluate
 from moldable.optimal.constrained import least_blocking, least_blocking_within, least_time
-from moldable.optimal.optimal_control import optimal_control
-from moldable.optimal.tradeoff import tradeoff
+from moldable.optimal.control import optimal_control
+from moldable.optimal.curve import tradeoff
+from moldable.policies import FixedWidth
 from naive.erlang import erlang_b
 from naive.optimal_control import NaiveControl
 from tuning.systems import SUBLINEAR, SYSTEMS

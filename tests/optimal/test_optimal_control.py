@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from moldable import (
-    Deterministic,
     JobClass,
     MoldableError,
     Observation,
@@ -19,10 +18,11 @@ from moldable import (
     Scenario,
     SpeedUp,
     Workload,
-    erlang_b,
     evaluate,
 )
-from moldable.optimal.optimal_control import optimal_control
+from moldable.exact import erlang_b
+from moldable.optimal.control import optimal_control
+from moldable.sizes import Deterministic
 from naive.optimal_control import NaiveControl
 from naive.random_systems import random_workload
 from tuning.systems import SUBLINEAR, SYSTEMS, TWO_CLASSES

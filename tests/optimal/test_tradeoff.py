@@ -10,8 +10,8 @@ import pytest
 
 from moldable import MoldableError, Scenario, SpeedUp
 from moldable.optimal.constrained import least_time
+from moldable.optimal.curve import _solve_run, tradeoff
 from moldable.optimal.problem import control_problem
-from moldable.optimal.tradeoff import _solve_run, tradeoff
 from tuning.systems import SUBLINEAR
 
 

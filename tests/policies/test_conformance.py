@@ -11,13 +11,10 @@ import numpy as np
 import pytest
 
 from moldable import (
-    FixedWidth,
     Greedy,
-    GreedyP,
     JobClass,
     Observation,
     Policy,
-    Rigid,
     Scenario,
     SpeedUp,
     Thresholds,
@@ -26,6 +23,7 @@ from moldable import (
     value_policy,
 )
 from moldable.errors import PolicyError
+from moldable.policies import FixedWidth, GreedyP, Rigid
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 GAPS = SpeedUp({2: 1.9, 4: 3.5, 8: 6.0})

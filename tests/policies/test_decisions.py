@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from moldable import (
-    FixedWidth,
     Greedy,
     JobClass,
     Scenario,
@@ -15,6 +14,7 @@ from moldable import (
     greedy_p,
     value_policy,
 )
+from moldable.policies import FixedWidth
 from moldable.policies.decisions import decisions
 
 CURVE = SpeedUp([1.0, 1.8, 2.5])

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moldable import Deterministic, Equi, Exponential, Hyperexponential, JobClass, SpeedUp
+from moldable import JobClass, SpeedUp
 from moldable.errors import PolicyError, SpeedUpError
+from moldable.policies import Equi
+from moldable.sizes import Deterministic, Exponential, Hyperexponential
 from naive import equi
 from strategies import curves
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import FixedWidth, JobClass, Scenario, SpeedUp, Workload, simulate
+from moldable import JobClass, Scenario, SpeedUp, Workload, simulate
 from moldable.errors import PolicyError
+from moldable.policies import FixedWidth
 from naive.erlang import erlang_b
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import Greedy, GreedyP, Scenario, SpeedUp, greedy_p, optimum
+from moldable import Greedy, Scenario, SpeedUp, greedy_p, optimum
 from moldable.errors import PolicyError
+from moldable.policies import GreedyP
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SCENARIO = Scenario.single(PAPER, 0.8, 40)

@@ -49,7 +49,7 @@ def test_a_strict_policy_gives_the_very_width_or_nothing():
         ({1: 1.5, 2: -0.5}, "probability 1.5 must lie in"),
         ({1: float("nan")}, "probability nan must lie in"),
         ({1: "all"}, "probability of width 1='all' is not a number"),
-        ({0: 1.0}, "width=0 must be a whole number from 1"),
+        ({-1: 1.0}, "width=-1 must be a whole number from 0"),
         ({1.5: 1.0}, "width=1.5 must be a whole number"),
         (3, r"3 is not a choice of widths; write \{width: probability, ...\}"),
     ],

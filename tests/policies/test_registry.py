@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from moldable import Equi, Policy, Scenario, SpeedUp
+from moldable import Policy, Scenario, SpeedUp
 from moldable.errors import InputError
+from moldable.policies import Equi
 from moldable.policies.registry import (
     KINDS,
     build_policy,

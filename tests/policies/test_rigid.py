@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import JobClass, Rigid, Scenario, SpeedUp, Workload, simulate
+from moldable import JobClass, Scenario, SpeedUp, Workload, simulate
 from moldable.errors import PolicyError
+from moldable.policies import Rigid
 
 NARROW = JobClass("narrow", 6.0, SpeedUp({1: 1.0}))
 WIDE = JobClass("wide", 3.0, SpeedUp({4: 3.2}), mean_size=2.0)

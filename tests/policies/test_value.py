@@ -5,17 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import (
-    JobClass,
-    Scenario,
-    SpeedUp,
-    Thresholds,
-    Workload,
-    optimal_control,
-    stationary_law,
-    value_policy,
-)
+from moldable import JobClass, Scenario, SpeedUp, Thresholds, Workload, value_policy
 from moldable.errors import PolicyError
+from moldable.exact import stationary_law
+from moldable.optimal import optimal_control
 from moldable.policies.kinds import Kinds
 from moldable.policies.value import value_function
 from naive.value import value_table

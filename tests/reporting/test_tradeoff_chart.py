@@ -6,11 +6,13 @@ import dataclasses
 
 import pytest
 
-from moldable import Scenario, SpeedUp, Thresholds, tradeoff, value_tradeoff
+from moldable import Scenario, SpeedUp, Thresholds
 from moldable.cli.output import console
+from moldable.optimal import tradeoff
 from moldable.reporting.tradeoff_chart import ROWS, WIDEST, show_tradeoff_chart
 from moldable.reporting.tradeoff_plot import tradeoff_figure
 from moldable.system.performance import Estimate
+from moldable.tuning import value_tradeoff
 from moldable.tuning.tradeoff import ValuePoint, ValueTradeoff
 from reporting.answers import performing
 

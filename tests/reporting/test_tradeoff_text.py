@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from moldable import Scenario, SpeedUp, Thresholds, tradeoff
+from moldable import Scenario, SpeedUp, Thresholds
+from moldable.optimal import tradeoff
 from moldable.reporting.tradeoff_text import show_tradeoff
 from moldable.system.performance import Estimate
 from moldable.tuning.tradeoff import ValuePoint, ValueTradeoff

@@ -7,17 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from moldable import (
-    Deterministic,
-    Exponential,
-    MixedErlang,
-    Pareto,
-    Scenario,
-    SpeedUp,
-    erlang_b,
-    evaluate,
-    greedy_p,
-)
+from moldable import Scenario, SpeedUp, evaluate, greedy_p
+from moldable.exact import erlang_b
+from moldable.sizes import Deterministic, Exponential, MixedErlang, Pareto
 from reproduction.bias import DEFICITS, Response, predict
 from reproduction.experiment import Effort
 from reproduction.settings import CURVES, SETTINGS

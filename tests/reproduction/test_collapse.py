@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import stationary_law
+from moldable.exact import stationary_law
 from reproduction import collapse
 from tiny_results import tiny
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import erlang_b
+from moldable.exact import erlang_b
 from reproduction.insensitivity import SYSTEMS, differences
 from tiny_results import tiny
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import Scenario, SpeedUp, optimum, stationary_law
+from moldable import Scenario, SpeedUp, optimum
+from moldable.exact import stationary_law
 from reproduction.paths import sampled_path
 
 SUB_LINEAR = SpeedUp([1, 1.8, 2.5, 3, 3.4])

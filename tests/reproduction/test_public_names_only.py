@@ -17,14 +17,16 @@ SOURCES |= {erratum.key: erratum.program for erratum in ERRATA}
 
 
 def private_imports(source: str) -> Iterator[str]:
-    """Name what is imported from `moldable` other than by `from moldable import NAME`."""
+    """Name what is imported from `moldable` other than public names and those of sub-packages."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names if each.name.split(".")[0] == "moldable")
         elif isinstance(node, ast.ImportFrom) and node.module == "moldable":
             yield from (each.name for each in node.names if each.name not in moldable.__all__)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("moldable."):
-            yield node.module
+            package = node.module.removeprefix("moldable.")
+            public = getattr(getattr(moldable, package, None), "__all__", ())
+            yield from (f"{package}.{each.name}" for each in node.names if each.name not in public)
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -36,7 +38,9 @@ def test_nothing_private_is_imported(name):
     "line",
     [
         "import moldable.errors",
-        "from moldable.errors import InputError",
+        "from moldable.errors import cut",
+        "from moldable.exact.pool import PoolLaw",
+        "from moldable.exact import PoolLaw",
         "from moldable import cli",
     ],
 )

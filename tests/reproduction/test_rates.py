@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import bounds, stationary_law
+from moldable.exact import stationary_law
+from moldable.theory import bounds
 from reproduction import rates_cells as rates
 from reproduction.rates_cells import BLOCKING, DISTANCE, QUANTITIES, TIME_GAP
 from reproduction.settings import CURVES

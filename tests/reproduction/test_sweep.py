@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import erlang_b
+from moldable.exact import erlang_b
 from reproduction import sweep
 from reproduction.experiment import Effort, Scale
 from reproduction.settings import Setting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import erlang_b
+from moldable.exact import erlang_b
 from reproduction.experiment import Scale
 from reproduction.settings import LAWS, METRICS, SETTINGS, Setting, printed
 from reproduction.table_cells import SIZES, cells, compared, has_exact_answer

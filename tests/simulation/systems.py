@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from scipy.stats import semicircular
 
-from moldable import FromScipy, JobClass, Lognormal, Pareto, Scenario, SpeedUp, Workload
+from moldable import JobClass, Scenario, SpeedUp, Workload
 from moldable.simulation.plan import MAIN, Plan
+from moldable.sizes import FromScipy, Lognormal, Pareto
 from moldable.system.loss_system import build_system
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])

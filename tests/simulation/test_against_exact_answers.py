@@ -11,19 +11,8 @@ import dataclasses
 import pytest
 from scipy.special import stdtrit
 
-from moldable import (
-    Deterministic,
-    Greedy,
-    JobClass,
-    Lognormal,
-    MixedErlang,
-    Pareto,
-    Scenario,
-    SpeedUp,
-    Workload,
-    greedy_p,
-    simulate,
-)
+from moldable import Greedy, JobClass, Scenario, SpeedUp, Workload, greedy_p, simulate
+from moldable.sizes import Deterministic, Lognormal, MixedErlang, Pareto
 from naive.erlang import erlang_b
 
 LINEAR, PAPER = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])

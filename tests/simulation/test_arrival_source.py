@@ -6,25 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, kstest, weibull_min
 
-from moldable import (
-    ArrivalTimes,
-    Exponential,
-    FromScipy,
-    JobClass,
-    Lognormal,
-    MarkovModulated,
-    Poisson,
-    Renewal,
-    Scenario,
-    SizeLaw,
-    SpeedUp,
-    Workload,
-    simulate,
-)
+from moldable import JobClass, Scenario, SizeLaw, SpeedUp, Workload, simulate
+from moldable.arrivals import ArrivalTimes, MarkovModulated, Poisson, Renewal
 from moldable.kernels.bucket_ring import bucket_ring
 from moldable.model.arrivals import Arrivals
 from moldable.simulation.arrival_source import BLOCK, ArrivalSource
 from moldable.simulation.ring_run import RingState, ring_model
+from moldable.sizes import Exponential, FromScipy, Lognormal
 from moldable.system.loss_system import build_system
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from moldable import JobClass, Lognormal, Scenario, SpeedUp, Workload, simulate
+from moldable import JobClass, Scenario, SpeedUp, Workload, simulate
+from moldable.sizes import Lognormal
 
 WORKLOAD = Workload((JobClass("jobs", 32.0, SpeedUp([1, 1.8, 2.5]), size=Lognormal(1.0)),))
 QUIET = {"DASK_DISTRIBUTED__ADMIN__LOG_LENGTH": "0"}

@@ -6,18 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from moldable import (
-    Deterministic,
-    Greedy,
-    JobClass,
-    Renewal,
-    Scenario,
-    SpeedUp,
-    Workload,
-    evaluate,
-    simulate,
-)
+from moldable import Greedy, JobClass, Scenario, SpeedUp, Workload, evaluate, simulate
+from moldable.arrivals import Renewal
 from moldable.simulation import estimates
+from moldable.sizes import Deterministic
 from simulation.coverage import OWN, RARE_CLASS, RARE_WIDTH, Reserve, held
 
 SHORT = {"jobs": 1000, "replications": 16}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from moldable import FromScipy, Hyperexponential, PhaseType
 from moldable.kernels.bucket_ring import look_up_pieces
 from moldable.simulation.quantiles import MOST_PIECES, Inverse, grid_table, piece_table
+from moldable.sizes import FromScipy, Hyperexponential, PhaseType
 from naive import quantiles as naive
 
 # Between 1 and 2 there is nothing: the quantiles jump.

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from moldable import FromScipy, Hyperexponential, MixedErlang, PhaseType
 from moldable.kernels.bucket_ring import look_up_grid
 from moldable.simulation.quantiles import Inverse, grid_table
+from moldable.sizes import FromScipy, Hyperexponential, MixedErlang, PhaseType
 from naive import quantiles as naive
 
 

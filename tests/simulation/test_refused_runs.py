@@ -6,17 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from moldable import (
-    ArrivalTimes,
-    GreedyP,
-    JobClass,
-    MarkovModulated,
-    Scenario,
-    SpeedUp,
-    Workload,
-    simulate,
-)
+from moldable import JobClass, Scenario, SpeedUp, Workload, simulate
+from moldable.arrivals import ArrivalTimes, MarkovModulated
 from moldable.errors import MoldableError, SimulationError
+from moldable.policies import GreedyP
 from simulation.systems import CHAIN
 
 
@@ -28,7 +21,8 @@ from simulation.systems import CHAIN
         ({"replications": 2.5}, "replications=2.5"),
         ({"seed": -1}, "seed=-1"),
         ({"start": None}, "start=None is unknown"),
-        ({"policy": "greedy"}, "not Policy"),
+        ({"policy": "greed"}, "did you mean 'greedy'"),
+        ({"policy": "equi"}, "policy=equi is preemptive"),
         ({"policy": GreedyP({"job": {1: 1.0}})}, "names class 'job'"),
         ({"replications": -1}, "replications=-1"),
         ({"max_jobs": 0}, "max_jobs=0"),

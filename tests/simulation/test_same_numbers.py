@@ -13,10 +13,12 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from moldable import ArrivalTimes, Lognormal, MarkovModulated, Renewal, simulate
+from moldable import simulate
+from moldable.arrivals import ArrivalTimes, MarkovModulated, Renewal
 from moldable.simulation.chain_run import run_chain
 from moldable.simulation.plan import joined
 from moldable.simulation.replications import cut
+from moldable.sizes import Lognormal
 from simulation.systems import CHAIN, RING, TWO, numbers, plan_of
 
 
@@ -80,6 +82,7 @@ def test_the_number_of_lanes_changes_no_number():
 def test_the_same_numbers_with_the_jit_off():
     code = (
         "import json\nfrom moldable import *\nfrom scipy.stats import semicircular\n"
+        "from moldable.arrivals import *\nfrom moldable.sizes import *\n"
         "curve = SpeedUp([1, 1.8, 2.5])\n"
         "answers = []\n"
         "loop = PhaseType([0.5, 0.5], [[-3.0, 2.0], [1.0, -2.0]])\n"

@@ -8,23 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from moldable import (
-    ArrivalTimes,
-    Deterministic,
-    Greedy,
-    JobClass,
-    Lognormal,
-    MarkovModulated,
-    Pareto,
-    Renewal,
-    Scenario,
-    SpeedUp,
-    Workload,
-    simulate,
-)
+from moldable import Greedy, JobClass, Scenario, SpeedUp, Workload, simulate
+from moldable.arrivals import ArrivalTimes, MarkovModulated, Renewal
 from moldable.errors import MoldableError
 from moldable.simulation.chain_run import kernel_arguments, run_chain
 from moldable.simulation.ring_run import run_ring
+from moldable.sizes import Deterministic, Lognormal, Pareto
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import build_system
 from naive.erlang import erlang_b

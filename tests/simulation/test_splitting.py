@@ -7,18 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from moldable import (
-    Deterministic,
-    Greedy,
-    JobClass,
-    MixedErlang,
-    Scenario,
-    SpeedUp,
-    Thresholds,
-    Workload,
-    evaluate,
-)
+from moldable import Greedy, JobClass, Scenario, SpeedUp, Thresholds, Workload, evaluate
 from moldable.simulation.splitting import rare_blocking, rare_blocking_interval
+from moldable.sizes import Deterministic, MixedErlang
 
 CURVE = SpeedUp([1, 1.8, 2.5])
 ONE_CLASS = Workload((JobClass("jobs", 14.0, CURVE),))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import FixedWidth, Greedy, JobClass, Policy, Scenario, SpeedUp, Workload
+from moldable import Greedy, JobClass, Policy, Scenario, SpeedUp, Workload
+from moldable.policies import FixedWidth
 from moldable.policies.policy_table import PolicyTable
 from moldable.simulation.start import exactly_stationary
 from moldable.system.loss_system import build_system

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import JobClass, Lognormal, Pareto, Renewal, Scenario, SpeedUp, Workload, simulate
+from moldable import JobClass, Scenario, SpeedUp, Workload, simulate
+from moldable.arrivals import Renewal
 from moldable.simulation.plan import Tallies
 from moldable.simulation.warmup import choose_warmup, mser
+from moldable.sizes import Lognormal, Pareto
 from naive import takacs
 from naive.erlang import erlang_b
 from simulation.systems import CHAIN, PAPER, numbers, plan_of

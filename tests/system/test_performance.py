@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import json
 import math
+import pickle
 
 import pytest
 
+from moldable import Scenario
 from moldable.system.performance import Estimate, ExactDetail, Performance, SimulationDetail
 
 
@@ -37,12 +41,37 @@ def test_without_an_interval_any_value_is_possible():
     assert Estimate.exact(0.5).half_width == 0.0
 
 
+def test_an_estimate_is_a_number():
+    found = Estimate(0.0312, (0.0302, 0.0322))
+    assert (float(found), found.value, found.interval) == (0.0312, 0.0312, (0.0302, 0.0322))
+    assert f"{found:.3f}" == "0.031"
+    assert f"{found}" == str(found) == "0.03120 ± 0.00100"
+    assert 0.03 < found < 0.04
+    assert found == 0.0312
+    assert found != 0.04
+    assert found != "0.0312"
+    assert 2 * found + 1 == 1.0624
+    assert max(found, 0.5) == 0.5
+    assert hash(found) == hash(0.0312)
+    assert json.dumps([found]) == "[0.0312]"
+
+
+def test_estimates_are_equal_only_with_their_intervals():
+    found = Estimate(0.5, (0.4, 0.6))
+    assert found == Estimate(0.5, (0.4, 0.6)) != Estimate(0.5, None)
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301
+    assert copy.deepcopy(found).interval == (0.4, 0.6)
+    with pytest.raises(AttributeError):
+        found.interval = None
+
+
 def performance(detail):
     figures = {"blocking": Estimate.exact(0.1), "mean_execution_time": Estimate.exact(2.0)}
     tables = {key: {} for key in ("quantiles", "width_shares", "mean_jobs", "provenance")}
     rates = {"busy_fraction": 0.5, "departure_rate": 1.0}
     words = {"method": "chain", "reason": "asked for", "warnings": (), "classes": ()}
-    return Performance(**figures, **tables, **rates, **words, detail=detail)
+    given = {"scenario": Scenario.single([1], 0.5, 2), "policy": {"policy": "greedy"}}
+    return Performance(**figures, **tables, **rates, **words, **given, detail=detail)
 
 
 EXACT = ExactDetail(states=7, error_bound=1e-12, neglected_mass=0.0)

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from moldable import FluidPath, SpeedUp, optimum
+from moldable import SpeedUp, optimum
 from moldable.errors import LimitError
+from moldable.theory import FluidPath
 from strategies import curves
 
 PAPER = optimum(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8)

@@ -7,8 +7,9 @@ import math
 import pytest
 from scipy.optimize import minimize_scalar
 
-from moldable import SpeedUp, bounds
+from moldable import SpeedUp
 from moldable.errors import LimitError
+from moldable.theory import bounds
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 

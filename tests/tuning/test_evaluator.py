@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import Deterministic, JobClass, Scenario, SpeedUp, Thresholds, Workload, evaluate
+from moldable import JobClass, Scenario, SpeedUp, Thresholds, Workload, evaluate
 from moldable.errors import ControlError
 from moldable.model.sizes import Lognormal
+from moldable.sizes import Deterministic
 from moldable.tuning.evaluator import Evaluator
 from moldable.tuning.targets import Target
 

@@ -7,9 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from moldable import Deterministic, JobClass, Scenario, SpeedUp, Workload, stationary_law
+from moldable import JobClass, Scenario, SpeedUp, Workload
+from moldable.exact import stationary_law
 from moldable.policies.kinds import Kinds
 from moldable.policies.value import value_function
+from moldable.sizes import Deterministic
 from moldable.tuning.polish import Polish
 from tuning.systems import SYSTEMS
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import Deterministic, JobClass, Scenario, SpeedUp, Workload, value_tradeoff
+from moldable import JobClass, Scenario, SpeedUp, Workload
 from moldable.errors import MoldableError
+from moldable.sizes import Deterministic
+from moldable.tuning import value_tradeoff
 
 CURVE = SpeedUp([1, 1.8, 2.5])
 
@@ -21,7 +23,7 @@ def test_points_lie_on_the_optimums_curve_or_hardly_above_it():
     assert (np.diff([own.performance.blocking.value for own in found.value_policy]) < 0).all()
     assert found.seed is None
     names = ["optimum", "why_no_optimum", "value_policy", "greedy_p", "greedy", "seed", "warnings"]
-    assert list(found.to_dict()) == ["time_unit", *names]
+    assert list(found.to_dict()) == ["time_unit", *names, "inputs"]
     assert found.to_dict()["value_policy"][0]["thresholds"].startswith("1 server from 1 idle")
 
 

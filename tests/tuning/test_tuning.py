@@ -6,21 +6,12 @@ import dataclasses
 
 import pytest
 
-from moldable import (
-    Deterministic,
-    GreedyP,
-    Hyperexponential,
-    JobClass,
-    Renewal,
-    Scenario,
-    SpeedUp,
-    Thresholds,
-    Workload,
-    erlang_b,
-    evaluate,
-    tune,
-)
+from moldable import Estimate, JobClass, Scenario, SpeedUp, Thresholds, Workload, evaluate, tune
+from moldable.arrivals import Renewal
 from moldable.errors import ControlError
+from moldable.exact import erlang_b
+from moldable.policies import GreedyP
+from moldable.sizes import Deterministic, Hyperexponential
 from moldable.tuning import tuning
 from moldable.tuning.evaluator import Evaluator
 from tuning.systems import TWO_CLASSES, cost
@@ -126,7 +117,7 @@ def test_static_widths_are_returned_where_they_are_better(monkeypatch):
     def worse(self, policy, attempt=0):
         answer = whole(self, policy, attempt)
         if isinstance(policy, Thresholds):
-            slower = dataclasses.replace(answer.mean_execution_time, value=9.0)
+            slower = Estimate(9.0, answer.mean_execution_time.interval)
             return dataclasses.replace(answer, mean_execution_time=slower)
         return answer
 
@@ -157,7 +148,7 @@ def test_a_limit_that_was_missed_is_aimed_at_lower(monkeypatch):
         if attempt:
             attempts.append(answer.blocking.value)
         if attempt == 1:
-            worse = dataclasses.replace(answer.blocking, value=0.125, interval=(0.124, 0.126))
+            worse = Estimate(0.125, (0.124, 0.126))
             return dataclasses.replace(answer, blocking=worse)
         return answer
 

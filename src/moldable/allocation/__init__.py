@@ -1,1 +1,5 @@
 """The paper's optimum: frontier, shares of widths, reservations, certificate."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

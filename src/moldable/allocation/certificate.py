@@ -20,7 +20,7 @@ from moldable.arrays import Floats, Ints
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Certificate:
     """Multipliers that prove an allocation optimal.
 
@@ -36,6 +36,12 @@ class Certificate:
     theta0: float
     theta: Floats
     max_violation: float
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate(nu={self.nu:.6g}, theta0={self.theta0:.6g}, "
+            f"max_violation={self.max_violation:.1e})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists."""

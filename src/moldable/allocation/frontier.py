@@ -23,7 +23,7 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints, Mask
 from moldable.checks import check_type
-from moldable.errors import SpeedUpError
+from moldable.errors import SpeedUpError, shortened
 from moldable.model.assumptions import ROUNDING
 from moldable.model.hull import concave_hull, hull_height
 from moldable.model.speedup import SpeedUp
@@ -58,7 +58,7 @@ class Mix:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """The widths worth using, from the least server-time to the least time.
 
@@ -81,6 +81,9 @@ class Frontier:
 
     def __hash__(self) -> int:
         return hash(self.speedup)
+
+    def __repr__(self) -> str:
+        return f"Frontier(widths {shortened(self.widths)} of {self.speedup!r})"
 
     @classmethod
     def of(cls, speedup: SpeedUp) -> Frontier:

@@ -16,16 +16,17 @@ import numpy as np
 from moldable.allocation.certificate import Certificate, certify
 from moldable.allocation.frontier import Frontier, Mix, frozen
 from moldable.arrays import Floats, Ints
-from moldable.checks import check_type, whole
-from moldable.errors import InfeasibleError, SpeedUpError, WorkloadError, shortened
+from moldable.base_result import Result, Row
+from moldable.checks import whole
+from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
 from moldable.model.scenario import checked_load
-from moldable.model.speedup import SpeedUp
+from moldable.model.spelling import Curve, as_speedup
 
 
 @final
-@dataclass(frozen=True)
-class Optimum:
+@dataclass(frozen=True, repr=False)
+class Optimum(Result):
     """The solution of (P): how many servers jobs should get at this load.
 
     Attributes:
@@ -153,7 +154,25 @@ class Optimum:
             "time_saved_by_one_server": self.time_saved_by_one_server,
             "dominated_widths": self.dominated_widths.tolist(),
             "certificate": self.certificate.to_dict(),
+            "inputs": self.inputs(),
         }
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the curve, the load and the number of servers, ready for JSON."""
+        curve = zip(self.widths.tolist(), self.frontier.speedup.speedups.tolist(), strict=True)
+        return {
+            "speedup": {str(width): speedup for width, speedup in curve},
+            "load": self.load,
+            "servers": self.servers,
+        }
+
+    def table(self) -> list[Row]:
+        """Return a row for each allowed width."""
+        on_frontier = np.isin(self.widths, self.frontier.widths)
+        columns = (self.frontier.speedup.speedups, self.probabilities, self.scaled_jobs)
+        rows = zip(self.widths.tolist(), *map(np.ndarray.tolist, columns), on_frontier, strict=True)
+        names = ("width", "speedup", "share", "jobs_per_server", "on_frontier")
+        return [dict(zip(names, (*row[:-1], bool(row[-1])), strict=True)) for row in rows]
 
     def __repr__(self) -> str:
         shares = ", ".join(
@@ -167,11 +186,12 @@ class Optimum:
         )
 
 
-def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = None) -> Optimum:
+def optimum(curve: Curve | Frontier, load: float, *, servers: int | None = None) -> Optimum:
     """Solve (P): the shares of widths with the least mean execution time at vanishing blocking.
 
     Args:
-        curve: a speed-up curve, or its prepared frontier if it is used many times.
+        curve: a speed-up curve, a list of speed-ups or text such as "amdahl:0.95:64"; or a prepared
+            frontier if it is used many times.
         load: arrival rate x mean size / servers.
         servers: the number of servers; widths above it are left out.
     """
@@ -187,10 +207,9 @@ def optimum(curve: SpeedUp | Frontier, load: float, *, servers: int | None = Non
     return Optimum(frontier, load, servers, frontier.read(1.0 / load))
 
 
-def _fitting_frontier(curve: SpeedUp | Frontier, servers: int | None) -> Frontier:
+def _fitting_frontier(curve: Curve | Frontier, servers: int | None) -> Frontier:
     """Return the frontier of the widths that fit on this many servers."""
-    speedup = curve.speedup if isinstance(curve, Frontier) else curve
-    check_type(speedup, SpeedUp, "curve", SpeedUpError, "SpeedUp([1, 1.8])")
+    speedup = curve.speedup if isinstance(curve, Frontier) else as_speedup(curve)
     fits = speedup if servers is None else speedup.up_to(whole(servers, "servers", WorkloadError))
     return curve if isinstance(curve, Frontier) and fits is speedup else Frontier.of(fits)
 

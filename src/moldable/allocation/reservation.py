@@ -17,15 +17,16 @@ import numpy as np
 from moldable.allocation.certificate import Certificate, certify
 from moldable.allocation.frontier import Frontier, Mix, frontiers
 from moldable.arrays import Floats, Ints
+from moldable.base_result import Result, Row
 from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.units import duration
 from moldable.model.workload import JobClass, Workload
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClassAllocation:
     """What one class gets.
 
@@ -70,6 +71,12 @@ class ClassAllocation:
         """The allowed widths."""
         return self.frontier.speedup.widths
 
+    def __repr__(self) -> str:
+        return (
+            f"ClassAllocation({self.name!r}, servers={self.servers:.6g}, widths "
+            f"{list(self.support)}, mean_execution_time={self.mean_execution_time:.6g})"
+        )
+
     @cached_property
     def probabilities(self) -> Floats:
         """p_j*: the share of the class's jobs given each allowed width."""
@@ -82,8 +89,8 @@ class ClassAllocation:
 
 
 @final
-@dataclass(frozen=True)
-class Reservation:
+@dataclass(frozen=True, repr=False)
+class Reservation(Result):
     """How a cluster is divided among classes.
 
     Attributes:
@@ -171,12 +178,28 @@ class Reservation:
             }
             for part in self.classes
         ]
+        given = {"servers": self.servers, "classes": [p.job_class.to_dict() for p in self.classes]}
         return {
             "mean_execution_time": self.mean_execution_time,
             "time_unit": self.time_unit,
             **price,
             "classes": classes,
+            "inputs": {"scenario": given},
         }
+
+    def table(self) -> list[Row]:
+        """Return a row for each class and width that it uses."""
+        return [
+            {
+                "class": part.name,
+                "servers": part.servers,
+                "width": width,
+                "share": share,
+                "mean_execution_time": part.mean_execution_time,
+            }
+            for part in self.classes
+            for width, share in zip(part.support, part.mix.shares, strict=True)
+        ]
 
     def __repr__(self) -> str:
         parts = ", ".join(
@@ -200,8 +223,9 @@ class Reservation:
         return total / self.arrival_rate
 
 
-def reserve(scenario: Scenario) -> Reservation:
+def reserve(scenario: ScenarioOrFile) -> Reservation:
     """Solve (Q): the division with the least (weighted) mean time, servers being divisible."""
+    scenario = checked_scenario(scenario)
     fronts = fitting_frontiers(scenario)
     workload, servers = scenario.workload, scenario.servers
     least, owner, slope, cost = _edges(workload, fronts)
@@ -228,7 +252,7 @@ def reserve(scenario: Scenario) -> Reservation:
 
 def fitting_frontiers(scenario: Scenario) -> list[Frontier]:
     """Return the frontier of every class over the widths that fit on the cluster."""
-    classes = checked_scenario(scenario).workload.classes
+    classes = scenario.workload.classes
     return frontiers([job_class.speedup.up_to(scenario.servers) for job_class in classes])
 
 

@@ -17,16 +17,17 @@ from moldable.allocation.reservation import ClassAllocation, Reservation, fittin
 from moldable.arrays import Floats, Ints
 from moldable.errors import InfeasibleError, shortened
 from moldable.model.assumptions import ROUNDING
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass, Workload
 
 
-def reserve_whole(scenario: Scenario) -> Reservation:
+def reserve_whole(scenario: ScenarioOrFile) -> Reservation:
     """Divide the cluster into whole servers with the least (weighted) mean time.
 
     Servers that no class gains from are spread in proportion to the reservations, so that these
     always sum to the size of the cluster.
     """
+    scenario = checked_scenario(scenario)
     fronts = fitting_frontiers(scenario)
     workload, servers = scenario.workload, scenario.servers
     needs = list(map(_least_servers, workload.classes, fronts))

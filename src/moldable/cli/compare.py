@@ -20,7 +20,7 @@ from moldable.cli.simulate import end_if_interrupted
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
-    from moldable.evaluation.compare import Rule
+    from moldable.files.policy_file import Rule
     from moldable.model.scenario import Scenario
 
 

@@ -91,7 +91,7 @@ def tradeoff(
 
 
 def _costs(text: str) -> list[float]:
-    from moldable.optimal.optimal_control import LARGEST_COST
+    from moldable.optimal.control import LARGEST_COST
 
     try:
         found = [float(part) for part in text.split(",")]

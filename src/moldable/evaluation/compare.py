@@ -7,14 +7,16 @@ have narrower confidence intervals than the values themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
+from moldable.base_result import MOST_ROWS, Result, Row
 from moldable.checks import listed
-from moldable.errors import InputError, PolicyError
+from moldable.errors import PolicyError
 from moldable.evaluation.evaluate import Unsolved, check_request, solve_equi, solve_exactly
-from moldable.model.scenario import Scenario
+from moldable.files.policy_file import Rule, as_policy
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
 from moldable.simulation.paired import Paired, Sample, difference, simulate_together
@@ -22,11 +24,7 @@ from moldable.simulation.replications import Progress
 from moldable.system.loss_system import System, build_system
 from moldable.system.performance import Estimate, Performance
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 EQUAL: Final = 1e-12
-Rule = Policy | Equi | None
 
 
 @final
@@ -53,19 +51,21 @@ class Compared:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
+        found = self.performance.to_dict()
         return {
             "name": self.name,
             "pareto_optimal": self.pareto_optimal,
             "reference": self.reference,
             "blocking_difference": _pair(self.blocking_difference),
             "mean_execution_time_difference": _pair(self.mean_execution_time_difference),
-            **self.performance.to_dict(),
+            **found,
+            "inputs": {"policy": found["inputs"]["policy"]},  # the scenario is that of all
         }
 
 
 @final
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """Policies side by side; differences are from the first.
 
     Attributes:
@@ -90,39 +90,41 @@ class Comparison:
             "time_unit": self.time_unit,
             "policies": [part.to_dict() for part in self.policies],
             "pareto_optimal": list(self.pareto_optimal),
+            "inputs": {"scenario": self.policies[0].performance.scenario.to_dict()},
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas frame, a row for each policy; needs pandas."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - optional
-        except ModuleNotFoundError:
-            raise InputError(
-                "a frame needs pandas; install it (pip install pandas), or use to_dict()"
-            ) from None
-        rows = [part.to_dict() for part in self.policies]
-        differences = ("blocking_difference", "mean_execution_time_difference")
-        for row in rows:
-            for name in differences:
-                row[f"{name}_interval"] = row[name]["interval"]
-                row[name] = row[name]["value"]
-        figures = ("blocking", "mean_execution_time", *differences)
-        intervals = [column for name in figures for column in (name, f"{name}_interval")]
-        columns = ["name", "pareto_optimal", "reference", *intervals, "busy_fraction", "method"]
-        return pd.DataFrame(rows)[columns]
+    def table(self) -> list[Row]:
+        """Return a row for each policy."""
+        rows: list[Row] = []
+        for part in self.policies:
+            found = part.performance
+            gaps: dict[str, Any] = {}
+            for name in ("blocking_difference", "mean_execution_time_difference"):
+                pair = _pair(getattr(part, name))
+                gaps |= {name: pair["value"], f"{name}_interval": pair["interval"]}
+            marks = {
+                "name": part.name,
+                "pareto_optimal": part.pareto_optimal,
+                "reference": part.reference,
+            }
+            how = {"busy_fraction": found.busy_fraction, "method": found.method}
+            rows.append({**marks, **found.figures(), **gaps, **how})
+        return rows
 
     def __repr__(self) -> str:
         """Show a line for each policy; Pareto-optimal ones are marked."""
         lines = (
             f"  {'*' if part.pareto_optimal else ' '} {part.name}: {part.performance!r}"
-            for part in self.policies
+            for part in self.policies[:MOST_ROWS]
         )
-        return "\n".join(("Comparison, Pareto-optimal policies are marked with *:", *lines))
+        left = len(self.policies) - MOST_ROWS
+        more = (f"    ... and {left} more",) if left > 0 else ()
+        return "\n".join(("Comparison, Pareto-optimal policies are marked with *:", *lines, *more))
 
 
 def compare(
-    scenario: Scenario,
-    policies: Mapping[str, Rule] | Sequence[Rule],
+    scenario: ScenarioOrFile,
+    policies: Mapping[str, Rule] | Iterable[Rule],
     *,
     method: str = "auto",
     precision: float = 0.01,
@@ -134,7 +136,8 @@ def compare(
 
     Args:
         scenario: the classes, the cluster and the arrivals.
-        policies: a mapping by name, or a sequence; None is greedy(p*).
+        policies: a mapping by name, or a list; policies or their spellings, such as "fixed:3".
+            None is greedy(p*).
         method: for every policy, as in `evaluate`.
         precision: as in `evaluate`.
         seed: random seed of the simulations.
@@ -142,7 +145,8 @@ def compare(
         progress: called with (finished, planned) replications.
     """
     check_request(method, precision)
-    named = _named(policies)
+    scenario = checked_scenario(scenario)
+    named = _named(policies, scenario)
     exact: dict[str, Performance | Unsolved] = {}
     simulated: dict[str, tuple[System, str]] = {}
     for name, policy in named.items():
@@ -175,7 +179,11 @@ def _warned(pair: Paired, unsolved: Unsolved) -> Paired:
     )
 
 
-def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
+def _named(
+    policies: Mapping[str, Rule] | Iterable[Rule], scenario: Scenario
+) -> dict[str, Policy | Equi | None]:
+    if isinstance(policies, str):
+        raise PolicyError(f"policies={policies!r} is one text; pass a list: [{policies!r}]")
     if isinstance(policies, Mapping):
         named = dict(policies)
     else:
@@ -190,17 +198,12 @@ def _named(policies: Mapping[str, Rule] | Sequence[Rule]) -> dict[str, Rule]:
                 f"two policies are called {twins[0]!r}; give them names: {{'mine': policy, ...}}"
             )
         named = dict(zip(names, policies, strict=True))
-    for name, policy in named.items():
+    for name in named:
         if not isinstance(name, str):
             raise PolicyError(f"{name!r} is not a name of a policy; write names as text: 'mine'")
-        if not isinstance(policy, Policy | Equi | None):
-            raise PolicyError(
-                f"{name!r} is not a policy: {policy!r}; pass one such as Greedy(), or None for "
-                f"greedy(p*)"
-            )
     if not named:
         raise PolicyError("there is no policy to compare; give at least one")
-    return named
+    return {name: as_policy(policy, scenario) for name, policy in named.items()}
 
 
 def _compared(name: str, found: Mapping[str, Paired], rivals: Mapping[str, Paired]) -> Compared:

@@ -16,10 +16,10 @@ from moldable.exact.equi import equi_performance
 from moldable.exact.exact import solve_system
 from moldable.exact.pool import predicted_states
 from moldable.exact.states import MOST_STATES, format_states
+from moldable.files.policy_file import Rule, as_policy
 from moldable.model.arrivals import Poisson
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.policies.equi import Equi
-from moldable.policies.policy_table import Policy
 from moldable.simulation.replications import Progress
 from moldable.simulation.simulate import RunOptions, simulate_system
 from moldable.system.loss_system import System, build_system, by_pool
@@ -36,8 +36,8 @@ MISSED: Final = (
 
 
 def evaluate(
-    scenario: Scenario,
-    policy: Policy | Equi | None = None,
+    scenario: ScenarioOrFile,
+    policy: Rule = None,
     *,
     method: str = "auto",
     precision: float = 0.01,
@@ -49,7 +49,8 @@ def evaluate(
 
     Args:
         scenario: the classes, the cluster and the arrivals.
-        policy: greedy(p*) by default. `Equi()` is the preemptive reference.
+        policy: a policy or its spelling, such as "fixed:3"; greedy(p*) by default. `Equi()` is the
+            preemptive reference.
         method: "closed-form", "chain", "simulate", or "auto": the first of these that applies.
         precision: target relative half-width of both 95 % confidence intervals of a simulation; an
             absolute half-width of 1e-4 is enough, too.
@@ -58,6 +59,8 @@ def evaluate(
         progress: called with (finished, planned) replications of a simulation.
     """
     check_request(method, precision)
+    scenario = checked_scenario(scenario)
+    policy = as_policy(policy, scenario)
     if isinstance(policy, Equi):
         return solve_equi(scenario, method)
     system = build_system(scenario, policy)
@@ -128,7 +131,7 @@ def choose_method(system: System) -> tuple[str, str]:
 
 def solve_equi(scenario: Scenario, method: str) -> Performance:
     """Return the performance of EQUI, which is known in closed form only."""
-    poisson = isinstance(checked_scenario(scenario).arrivals, Poisson)
+    poisson = isinstance(scenario.arrivals, Poisson)
     if method not in {"auto", "closed-form"} or not poisson:
         raise ChainError(
             f"equi is preemptive and known in closed form only, with Poisson arrivals; "

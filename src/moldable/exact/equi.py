@@ -59,7 +59,8 @@ def equi_performance(scenario: Scenario, reason: str = "asked for") -> Performan
         method="closed-form",
         reason=f"{reason}: a birth-death chain, any sizes",
         warnings=(),
+        scenario=scenario,
+        policy={"policy": Equi().name},
         provenance=provenance(scenario, Equi().name),
-        time_unit=scenario.time_unit,
         detail=ExactDetail(states=servers + 1, error_bound=0.0, neglected_mass=0.0),
     )

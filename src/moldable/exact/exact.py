@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from moldable.arrays import Floats
+from moldable.base_result import Result, Row
 from moldable.checks import choice
 from moldable.errors import ChainError
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.pool import PoolLaw, predicted_states, solve_pool
 from moldable.exact.states import MOST_STATES
 from moldable.exact.theory import Theory
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import ScenarioOrFile
 from moldable.policies.policy_table import Policy
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import System, build_system, by_pool
@@ -24,7 +25,7 @@ from moldable.system.provenance import provenance
 METHODS: Final = ("auto", "closed-form", "chain")
 
 
-class StationaryLaw:
+class StationaryLaw(Result):
     """The exact stationary distribution of a workload on a cluster under a policy.
 
     Attributes:
@@ -59,6 +60,22 @@ class StationaryLaw:
         joint: Floats = reduce(np.convolve, laws)
         return joint
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the performance and the distribution of busy servers, ready for JSON."""
+        return {**self.performance().to_dict(), "busy_servers": self.busy_servers.tolist()}
+
+    def table(self) -> list[Row]:
+        """Return the probability of each number of busy servers."""
+        return [
+            {"busy_servers": busy, "probability": share}
+            for busy, share in enumerate(self.busy_servers.tolist())
+        ]
+
+    def __repr__(self) -> str:
+        states = sum(pool.states for pool in self.pools)
+        system = self.system
+        return f"StationaryLaw({system.servers} servers, {system.policy_name}, {states:,} states)"
+
     @property
     def theory(self) -> Theory:
         """The terms of the paper's lemmas, for one class on one pool."""
@@ -88,8 +105,9 @@ class StationaryLaw:
             method="closed-form" if all(pool.formula for pool in pools) else "chain",
             reason=f"{reason}: {'; '.join(dict.fromkeys(pool.how for pool in pools))}",
             warnings=(),
+            scenario=system.scenario,
+            policy=system.policy_data,
             provenance=provenance(system.scenario, system.policy_name, pools=list(system.pools)),
-            time_unit=system.scenario.time_unit,
             detail=ExactDetail(
                 states=sum(pool.states for pool in pools),
                 error_bound=max(pool.error_bound for pool in pools),
@@ -99,14 +117,14 @@ class StationaryLaw:
 
 
 def stationary_law(
-    scenario: Scenario, policy: Policy | None = None, *, method: str = "auto"
+    scenario: ScenarioOrFile, policy: Policy | str | None = None, *, method: str = "auto"
 ) -> StationaryLaw:
     """Return the exact stationary distribution, or raise an error if it cannot be computed.
 
     Args:
         scenario: the classes, the cluster and the arrivals, which must be Poisson; sizes
             exponential or phase-type unless a formula holds for any sizes.
-        policy: greedy(p*) by default.
+        policy: a policy or its spelling, such as "fixed:3"; greedy(p*) by default.
         method: "closed-form", "chain", or "auto": a closed form where one is known, else the chain.
     """
     choice(method, METHODS, "method", ChainError)

@@ -1,1 +1,5 @@
 """Scenario, curve and policy files, and one-line notations."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from moldable.checks import checked_path
-from moldable.errors import InputError, MoldableError, PolicyError
+from moldable.errors import InputError, MoldableError, PolicyError, shown
+from moldable.model.scenario import Scenario
+from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
-from moldable.policies.registry import KINDS, data_from_policy, policy_from_data
+from moldable.policies.registry import KINDS, build_policy, data_from_policy, policy_from_data
 from moldable.text_files import read_text, write_whole
+
+Rule = Policy | Equi | str | Path | None
+"""A policy, its spelling such as "fixed:3" or its JSON file; None is greedy(p*)."""
 
 
 def read_policy_file(path: Path | str) -> Policy:
@@ -40,6 +45,26 @@ def write_policy_file(policy: Policy, path: Path | str) -> None:
 def to_json(policy: Policy) -> str:
     """Return the JSON text of a policy; reading it back gives the same decisions."""
     return json.dumps(policy_data(policy))
+
+
+def as_policy(policy: Rule, scenario: Scenario) -> Policy | Equi | None:
+    """Return a policy, read from its spelling or its JSON file if it is one."""
+    if isinstance(policy, Path) or (isinstance(policy, str) and is_file(policy)):
+        return read_policy_file(policy)
+    if isinstance(policy, str):
+        return build_policy(policy, scenario)
+    if not isinstance(policy, Policy | Equi | None):
+        raise PolicyError(
+            f"{shown(policy)} is not a policy; pass one such as Greedy(), its spelling such as "
+            f"'fixed:3', or None for greedy(p*)",
+            "policy",
+        )
+    return policy
+
+
+def is_file(text: str) -> bool:
+    """Return whether text names a policy file rather than a policy."""
+    return text.strip().lower().endswith(".json")
 
 
 def policy_data(policy: Policy) -> dict[str, Any]:

@@ -177,7 +177,7 @@ class MarkovModulated(Arrivals):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ArrivalTimes(Arrivals):
     """A given list of arrival times, the same in every replication.
 
@@ -223,6 +223,9 @@ class ArrivalTimes(Arrivals):
 
     def __str__(self) -> str:
         return self.source or f"{len(self.times)} arrival times"
+
+    def __repr__(self) -> str:
+        return f"ArrivalTimes({self})"
 
 
 def _numbers(values: Iterable[float], what: str) -> tuple[float, ...]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Self, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
 
 from moldable.checks import check_type, positive, whole
 from moldable.errors import WorkloadError
 from moldable.model.arrivals import Arrivals, Poisson
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
-from moldable.model.speedup import SpeedUp
+from moldable.model.spelling import Curve, as_arrivals, as_size_law, as_speedup, load_scenario
 from moldable.model.units import checked_unit
 from moldable.model.workload import JobClass, Workload
 
@@ -23,9 +24,14 @@ class Scenario:
     Args:
         workload: classes of jobs.
         servers: number of servers.
-        arrivals: arrival process; its rates are those of the classes.
+        arrivals: arrival process, or text such as "renewal:2"; its rates are those of the classes.
         time_unit: unit of all times and rates, "seconds", "minutes", "hours" or "days"; results are
             in the same unit. By default none is named.
+
+    Example:
+        >>> jobs = JobClass("jobs", arrival_rate=12.0, speedup=[1, 1.8, 2.5])
+        >>> Scenario(Workload([jobs]), servers=16, arrivals="renewal:2").load
+        0.75
     """
 
     workload: Workload
@@ -33,10 +39,21 @@ class Scenario:
     arrivals: Arrivals = field(default_factory=Poisson)
     time_unit: str | None = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            workload: Workload,
+            servers: int,
+            arrivals: Arrivals | str = ...,
+            time_unit: str | None = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         example = "Workload([JobClass(...)])"
         check_type(self.workload, Workload, "workload", WorkloadError, example)
         object.__setattr__(self, "servers", whole(self.servers, "servers", WorkloadError))
+        object.__setattr__(self, "arrivals", as_arrivals(self.arrivals))
         check_type(self.arrivals, Arrivals, "arrivals", WorkloadError, "a process: Poisson()")
         object.__setattr__(self, "time_unit", checked_unit(self.time_unit))
         for job_class in self.workload.classes:
@@ -50,22 +67,39 @@ class Scenario:
     @classmethod
     def single(
         cls,
-        speedup: SpeedUp,
+        speedup: Curve,
         load: float,
         servers: int,
         *,
-        size: SizeLaw = EXPONENTIAL,
-        arrivals: Arrivals | None = None,
+        size: SizeLaw | str = EXPONENTIAL,
+        arrivals: Arrivals | str | None = None,
     ) -> Self:
-        """Return the paper's scenario: one class, unit mean size, arrival rate n x load."""
+        """Return the paper's scenario: one class, unit mean size, arrival rate n x load.
+
+        Curve, sizes and arrivals may be text as on the command line.
+        """
         n = whole(servers, "servers", WorkloadError)
-        jobs = JobClass("jobs", n * checked_load(load), speedup, size=size)
+        jobs = JobClass("jobs", n * checked_load(load), as_speedup(speedup), size=as_size_law(size))
         return cls(Workload((jobs,)), n, Poisson() if arrivals is None else arrivals)
+
+    @staticmethod
+    def read(path: str | Path, servers: int | None = None) -> Scenario:
+        """Read a scenario from a TOML file; `servers` replaces the number in the file."""
+        return load_scenario(path, servers)
 
     @property
     def load(self) -> float:
         """Work arriving per unit of time and server: arrival rate x mean size / servers."""
         return math.fsum(job_class.offered for job_class in self.workload.classes) / self.servers
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and text, ready for JSON."""
+        return {
+            "servers": self.servers,
+            "sharing": self.workload.sharing,
+            "arrivals": str(self.arrivals),
+            "classes": [job_class.to_dict() for job_class in self.workload.classes],
+        }
 
     def at_load(self, load: float) -> Self:
         """Return the scenario with all arrival rates scaled to this load."""
@@ -77,9 +111,15 @@ class Scenario:
         return replace(self, workload=replace(self.workload, classes=classes))
 
 
-def checked_scenario(scenario: Scenario) -> Scenario:
-    """Return the scenario if it is one."""
-    example = "Scenario(workload, servers) or Scenario.single(curve, load, servers)"
+ScenarioOrFile = Scenario | str | Path
+"""A scenario, or the name of a TOML file that holds one."""
+
+
+def checked_scenario(scenario: ScenarioOrFile) -> Scenario:
+    """Return the scenario, read from its file if it is one."""
+    if isinstance(scenario, str | Path):
+        return load_scenario(scenario)
+    example = "Scenario(workload, servers), or the name of a file such as 'cluster.toml'"
     check_type(scenario, Scenario, "scenario", WorkloadError, example)
     return scenario
 

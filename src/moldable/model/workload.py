@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from moldable.checks import check_type, choice, listed, positive
-from moldable.errors import WorkloadError
+from moldable.errors import WorkloadError, naming
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.speedup import SpeedUp
+from moldable.model.spelling import Curve, as_size_law, as_speedup
 
 SHARING: Final = ("pool", "reserved")
 
@@ -27,10 +28,15 @@ class JobClass:
     Args:
         name: name of the class.
         arrival_rate: jobs per unit of time.
-        speedup: allowed widths and their speed-ups.
+        speedup: allowed widths and their speed-ups: a `SpeedUp`, a list of speed-ups, a mapping
+            {width: speed-up}, or text as on the command line, such as "amdahl:0.95:64".
         mean_size: mean time of a job on one server.
         weight: weight of the execution time of this class in the objective.
-        size: distribution of sizes, scaled to that mean.
+        size: distribution of sizes, scaled to that mean, or text such as "lognormal:2".
+
+    Example:
+        >>> JobClass("training", 2.5, [1, 1.8, 2.5], size="lognormal:2").size
+        Lognormal(cv=2.0)
     """
 
     name: str
@@ -40,16 +46,42 @@ class JobClass:
     weight: float = 1.0
     size: SizeLaw = EXPONENTIAL
 
+    if TYPE_CHECKING:
+
+        def __init__(  # noqa: PLR0917 - the fields, with the types that they take
+            self,
+            name: str,
+            arrival_rate: float,
+            speedup: Curve,
+            mean_size: float = 1.0,
+            weight: float = 1.0,
+            size: SizeLaw | str = EXPONENTIAL,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         check_type(self.name, str, "name of a class", WorkloadError, "text such as 'training'")
         where = f"class {self.name!r}"
-        check_type(self.speedup, SpeedUp, f"{where}: speedup", WorkloadError, "SpeedUp([1, 1.8])")
+        with naming(where):
+            object.__setattr__(self, "speedup", as_speedup(self.speedup))
+            object.__setattr__(self, "size", as_size_law(self.size))
         check_type(self.size, SizeLaw, f"{where}: size", WorkloadError, "a law such as Pareto(1.5)")
         hint = "leave out classes that do not arrive or do not count"
         for field in ("arrival_rate", "mean_size", "weight"):
             value = positive(getattr(self, field), f"{where}: {field}", WorkloadError, hint)
             object.__setattr__(self, field, value)
         positive(self.offered, f"{where}: arrival_rate x mean_size", WorkloadError)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and text, ready for JSON."""
+        curve = zip(self.speedup.widths.tolist(), self.speedup.speedups.tolist(), strict=True)
+        return {
+            "name": self.name,
+            "arrival_rate": self.arrival_rate,
+            "mean_size": self.mean_size,
+            "weight": self.weight,
+            "size": str(self.size),
+            "speedup": {str(width): speedup for width, speedup in curve},
+        }
 
     @property
     def offered(self) -> float:

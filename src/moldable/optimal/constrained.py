@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar, final
 
+from moldable.base_result import Result, Row
 from moldable.checks import fraction
 from moldable.errors import ChainError, InfeasibleError
-from moldable.model.scenario import Scenario
-from moldable.optimal.optimal_control import FINEST, TOLERANCE, OptimalControl, solve
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
+from moldable.optimal.control import FINEST, TOLERANCE, OptimalControl, solve
 from moldable.optimal.problem import ControlProblem, control_problem
 
 SOLUTIONS: Final = 60
@@ -35,7 +36,7 @@ FINER: Final = 0.1
 
 @final
 @dataclass(frozen=True, repr=False, eq=False)
-class LeastTime:
+class LeastTime(Result):
     """The least mean execution time under a limit on blocking.
 
     Attributes:
@@ -82,7 +83,20 @@ class LeastTime:
             "shares": list(self.shares),
             "policies": [policy.to_dict() for policy in self.policies],
             "solutions": self.solutions,
+            "inputs": {"scenario": self.policies[0].problem.scenario.to_dict()},
         }
+
+    def table(self) -> list[Row]:
+        """Return a row for each policy that is followed."""
+        return [
+            {
+                "share": share,
+                "blocking_cost": policy.blocking_cost,
+                "blocking": policy.blocking,
+                "mean_execution_time": policy.mean_execution_time,
+            }
+            for policy, share in zip(self.policies, self.shares, strict=True)
+        ]
 
 
 @final
@@ -111,7 +125,7 @@ class LeastBlocking:
 Answer = TypeVar("Answer", LeastTime, LeastBlocking)
 
 
-def least_blocking(scenario: Scenario, *, tolerance: float = TOLERANCE) -> OptimalControl:
+def least_blocking(scenario: ScenarioOrFile, *, tolerance: float = TOLERANCE) -> OptimalControl:
     """Return the policy that blocks the fewest jobs; its `lower_bound` is of blocking.
 
     Bounds have absolute errors of about 1e-14. For blocking below about 1e-11 they therefore
@@ -121,7 +135,7 @@ def least_blocking(scenario: Scenario, *, tolerance: float = TOLERANCE) -> Optim
 
 
 def least_time(
-    scenario: Scenario, max_blocking: float, *, tolerance: float = TOLERANCE
+    scenario: ScenarioOrFile, max_blocking: float, *, tolerance: float = TOLERANCE
 ) -> LeastTime:
     """Return the least mean execution time of accepted jobs with blocking at most `max_blocking`.
 
@@ -131,6 +145,7 @@ def least_time(
         tolerance: largest relative distance from the least time.
     """
     allowed = fraction(max_blocking, "max_blocking", ChainError)
+    scenario = checked_scenario(scenario)
     search = LagrangianSearch(control_problem(scenario), tolerance)
     mixed = partial(_mixed_at_blocking, search, allowed)
     fast, safe = search.fastest(), search.solve(math.inf)

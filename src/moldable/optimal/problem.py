@@ -16,7 +16,7 @@ from moldable.checks import whole
 from moldable.errors import ChainError
 from moldable.exact.states import MOST_STATES, count_states, format_states, state_table
 from moldable.model.arrivals import Poisson
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.sizes import Exponential
 from moldable.model.workload import Workload
 from moldable.policies.observation import Jobs
@@ -133,9 +133,10 @@ class ControlProblem:
         return int(self.start[line] + counts[0])
 
 
-def control_problem(scenario: Scenario) -> ControlProblem:
+def control_problem(scenario: ScenarioOrFile) -> ControlProblem:
     """List the states of a scenario with Poisson arrivals and exponential sizes."""
-    _refuse_unsuited(checked_scenario(scenario))
+    scenario = checked_scenario(scenario)
+    _refuse_unsuited(scenario)
     workload, servers = scenario.workload, scenario.servers
     kinds = sorted(
         (int(width), j, job_class.mean_size / float(speedup))

@@ -13,7 +13,7 @@ from typing import final
 from moldable.allocation.reservation import Reservation, reserve
 from moldable.checks import positive
 from moldable.errors import PolicyError
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass
 from moldable.policies.policy_by_class import PolicyByClass
 from moldable.policies.policy_table import (
@@ -90,7 +90,7 @@ class Greedy(Policy):
         return {int(job_class.speedup.widths[-1]): 1.0}
 
 
-def greedy_p(scenario: Scenario, design_load: float | None = None) -> GreedyP:
+def greedy_p(scenario: ScenarioOrFile, design_load: float | None = None) -> GreedyP:
     """Return greedy(p*): the shares of the optimum, by default at the scenario's own load.
 
     Args:
@@ -98,11 +98,12 @@ def greedy_p(scenario: Scenario, design_load: float | None = None) -> GreedyP:
         design_load: compute the shares for this load instead; above the true load it leaves
             headroom, trading execution time for blocking.
     """
+    scenario = checked_scenario(scenario)
     if design_load is None:
-        return GreedyP(shares_of(reserve(scenario)), "greedy(p*)")
+        return GreedyP(shares_of(reserve(scenario)), "greedy(p*)").with_classes(scenario)
     design_load = positive(design_load, "design load", PolicyError)
-    division = reserve(checked_scenario(scenario).at_load(design_load))
-    return GreedyP(shares_of(division), f"greedy(p*) for load {design_load:g}")
+    shares = shares_of(reserve(scenario.at_load(design_load)))
+    return GreedyP(shares, f"greedy(p*) for load {design_load:g}").with_classes(scenario)
 
 
 def shares_of(division: Reservation) -> dict[str, dict[int, float]]:

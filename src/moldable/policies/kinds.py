@@ -13,7 +13,7 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.errors import PolicyError
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.policies.thresholds import Choice, Thresholds
 
 
@@ -43,9 +43,10 @@ class Kinds:
     owner: Ints
 
     @classmethod
-    def of(cls, scenario: Scenario) -> Self:
+    def of(cls, scenario: ScenarioOrFile) -> Self:
         """List the kinds, or refuse classes that cannot share one pool."""
-        workload, servers = checked_scenario(scenario).workload, scenario.servers
+        scenario = checked_scenario(scenario)
+        workload, servers = scenario.workload, scenario.servers
         if workload.sharing != "pool" and len(workload.classes) > 1:
             raise PolicyError(
                 f"these {len(workload.classes)} classes own their servers, but the value policy is "

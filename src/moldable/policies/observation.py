@@ -42,3 +42,14 @@ class Observation:
             raise PolicyError(
                 f"running={shown(self.running)} must map class names to {{width: jobs}}, or be None"
             )
+
+
+def observed(observation: Observation | None, idle: int | None) -> Observation:
+    """Return what a job finds, from an observation or from the number of idle servers."""
+    if (observation is None) == (idle is None):
+        raise PolicyError("give either an observation or idle=..., such as grant('jobs', idle=5)")
+    if idle is not None:
+        return Observation(idle)
+    if not isinstance(observation, Observation):
+        raise PolicyError(f"{shown(observation)} is not an observation; pass Observation(idle=5)")
+    return observation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
@@ -13,7 +13,7 @@ from moldable.policies.policy_table import Policy, PolicyTable
 T = TypeVar("T")
 
 
-class PolicyByClass(Policy, Generic[T]):
+class PolicyByClass(Policy, ABC, Generic[T]):
     """A policy whose decisions come from the entry of the job's class."""
 
     @property

@@ -2,25 +2,28 @@
 
 A policy returns widths with their probabilities, from which one is drawn. What is granted is the
 fastest allowed width that fits into min(drawn, idle), the narrowest of equally fast ones; a job is
-blocked only if none fits. Under a strict policy a job gets exactly the width drawn, or is blocked.
+blocked if none fits. Width 0 refuses a job although it would fit. Under a strict policy a job gets
+exactly the width drawn, or is blocked.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
-from typing import Final, final
+from types import MappingProxyType
+from typing import Final, Self, final
 
 import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.checks import number, whole
-from moldable.errors import PolicyError, shortened, shown
+from moldable.errors import PolicyError, nearest, shortened, shown
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.speedup import SpeedUp
 from moldable.model.workload import JobClass, Workload
-from moldable.policies.observation import Observation
+from moldable.policies.observation import Observation, observed
 
 LARGEST_TABLE: Final = 200_000
 """Rows beyond which a policy must override `reach`."""
@@ -28,43 +31,102 @@ MOST_CELLS: Final = 30_000_000
 """Probabilities in the tables of a policy: 240 MB, of which evaluators keep some copies."""
 ROUNDING: Final = 1e-9
 """Tolerance of sums of probabilities."""
+REFUSING: Final = ("; give refused jobs the width 0", "")
+"""End of a message about probabilities, by the least width that they may have."""
 
 
-class Policy(ABC):
+class Policy:
     """A rule that gives each arriving job a width.
 
     A user's own policy needs one method, `decide`. If its decisions no longer change from some
-    number of idle servers on, overriding `reach` keeps its table short.
+    number of idle servers on, overriding `reach` keeps its table short. A policy that looks at
+    waiting or running jobs overrides `choose`; it can be asked by `grant`, but not evaluated.
 
     Attributes:
         strict: whether a job gets exactly the width drawn or is blocked, rather than what fits.
         ignores_idle: whether `decide` returns the same at every idle count.
         name: what reports call the policy.
+
+    Example:
+        >>> from moldable import Policy, Scenario, evaluate
+        >>> class LeaveTwoIdle(Policy):
+        ...     def decide(self, job_class, idle):
+        ...         return {max(idle - 2, 0): 1.0}
+        >>> round(evaluate(Scenario.single([1, 1.8, 2.5], 0.5, 8), LeaveTwoIdle()).blocking, 4)
+        0.2
     """
 
     strict: bool = False
     ignores_idle: bool = False
+    known_classes: Mapping[str, JobClass] = MappingProxyType({})
+    """Classes that `grant` takes by name."""
 
-    @abstractmethod
-    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
-        """Return widths and their probabilities for a job that finds `idle` idle servers."""
+    def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
+        """Return widths and their probabilities for a job that finds `idle` idle servers.
 
-    def grant(self, job_class: JobClass, observation: Observation, u: float) -> int:
+        Width 0 refuses the job.
+        """
+        raise PolicyError(
+            f"policy {self.name} does not decide by idle servers alone, so it cannot be evaluated; "
+            f"give it a method decide(job_class, idle) that returns {{width: probability}}"
+        )
+
+    def choose(self, job_class: JobClass, observation: Observation) -> Mapping[int, float]:
+        """Return widths and their probabilities for a job that finds the cluster like this.
+
+        By default it is `decide` with the idle servers.
+        """
+        return self.decide(job_class, observation.idle)
+
+    def grant(
+        self,
+        job_class: JobClass | str,
+        observation: Observation | None = None,
+        u: float | None = None,
+        *,
+        idle: int | None = None,
+    ) -> int:
         """Return the servers that an arriving job gets; 0: it is blocked.
 
         Args:
-            job_class: its class.
+            job_class: its class, or the name of a class that the policy knows, see `with_classes`.
             observation: the cluster as the job finds it.
             u: uniform on [0, 1): draws among random widths; a larger number draws a wider width.
+                It is not needed where the decision is not random.
+            idle: instead of an observation, the number of idle servers.
         """
-        idle = observation.idle
-        width = _drawn_width(self._shares(job_class, idle), u)
+        job_class, seen = self._class_of(job_class), observed(observation, idle)
+        where = f"policy {self.name}, class {job_class.name!r}, {seen.idle} idle"
+        width = _drawn_width(where, checked_shares(where, self.choose(job_class, seen), 0), u)
         if self.strict:
             refuse_unknown_width(self.name, job_class, width)
-            return width if width <= idle else 0
+            return width if width <= seen.idle else 0
         curve = job_class.speedup
-        fits = int(np.searchsorted(curve.widths, min(width, idle), side="right"))
+        fits = int(np.searchsorted(curve.widths, min(width, seen.idle), side="right"))
         return int(curve.widths[np.argmax(curve.speedups[:fits])]) if fits else 0
+
+    def with_classes(self, scenario: ScenarioOrFile) -> Self:
+        """Return a copy that knows the classes of a scenario, so that `grant` takes their names.
+
+        Policies that were computed for a scenario know its classes already.
+        """
+        classes = checked_scenario(scenario).workload.classes
+        known = {job_class.name: job_class for job_class in classes}
+        told = copy(self)
+        object.__setattr__(told, "known_classes", known)  # own policies may be frozen
+        return told
+
+    def _class_of(self, job_class: JobClass | str) -> JobClass:
+        if isinstance(job_class, JobClass):
+            return job_class
+        known = self.known_classes
+        if isinstance(job_class, str) and job_class in known:
+            return known[job_class]
+        hint = nearest(str(job_class), known) if known else "call policy.with_classes(scenario)"
+        raise PolicyError(
+            f"policy {self.name} does not know the class {shown(job_class)}; pass a JobClass or a "
+            f"name that it knows: {hint}"
+        )
 
     def reach(self, job_class: JobClass, servers: int) -> int:
         """Return the idle count from which decisions no longer change; at most the servers."""
@@ -83,6 +145,8 @@ class Policy(ABC):
         table = np.zeros((reach + 1, len(speedup)))
         for idle in range(reach + 1):
             for width, probability in self._shares(job_class, idle).items():
+                if width == 0:
+                    continue
                 if self.strict:
                     refuse_unknown_width(self.name, job_class, width)
                     k = int(np.searchsorted(speedup.widths, width)) if width <= idle else -1
@@ -99,7 +163,7 @@ class Policy(ABC):
 
     def _shares(self, job_class: JobClass, idle: int) -> Mapping[int, float]:
         where = f"policy {self.name}, class {job_class.name!r}, {idle} idle"
-        return checked_shares(where, self.decide(job_class, idle))
+        return checked_shares(where, self.decide(job_class, idle), least=0)
 
 
 @final
@@ -152,25 +216,25 @@ def refuse_large_table(policy: str, rows: int, columns: int) -> None:
 
 
 def refuse_unknown_width(policy: str, job_class: JobClass, width: int) -> None:
-    """Refuse a width that the class does not allow."""
+    """Refuse a width that the class does not allow; 0 refuses a job and is always allowed."""
     widths = job_class.speedup.widths
     at = int(np.searchsorted(widths, width))
-    if at == widths.size or widths[at] != width:
+    if width > 0 and (at == widths.size or widths[at] != width):
         raise PolicyError(
             f"{policy}: class {job_class.name!r} has no width {width}; "
             f"choose one of its widths: {shortened(widths.tolist())}"
         )
 
 
-def checked_shares(where: str, shares: Mapping[int, float]) -> dict[int, float]:
-    """Return widths and their probabilities; `where` begins the message of an error."""
+def checked_shares(where: str, shares: Mapping[int, float], least: int = 1) -> dict[int, float]:
+    """Return widths from `least` on and their probabilities; errors begin with `where`."""
     if not isinstance(shares, Mapping):
         raise PolicyError(
             f"{where}: {shown(shares)} is not a choice of widths; write {{width: probability, ...}}"
         )
     checked: dict[int, float] = {}
     for key, probability in shares.items():
-        width = whole(key, f"{where}: width", PolicyError)
+        width = whole(key, f"{where}: width", PolicyError, least)
         share = number(probability, f"{where}: the probability of width {width}", PolicyError)
         if not 0.0 <= share <= 1.0 + ROUNDING:
             raise PolicyError(f"{where}: probability {probability} must lie in [0, 1]; correct it")
@@ -178,8 +242,7 @@ def checked_shares(where: str, shares: Mapping[int, float]) -> dict[int, float]:
     total = math.fsum(checked.values())
     if abs(total - 1.0) > ROUNDING:
         raise PolicyError(
-            f"{where}: probabilities sum to {total:.9g}; they must sum to 1: jobs are blocked only "
-            f"when nothing fits"
+            f"{where}: probabilities sum to {total:.9g}; they must sum to 1{REFUSING[least]}"
         )
     return checked
 
@@ -191,10 +254,16 @@ def described_widths(choice: int | Mapping[int, float]) -> str:
     return " or ".join(f"{width} ({100.0 * share:.3g} %)" for width, share in choice.items())
 
 
-def _drawn_width(shares: Mapping[int, float], u: float) -> int:
-    if not 0.0 <= number(u, "u", PolicyError) < 1.0:
-        raise PolicyError(f"u={u:g} must be at least 0 and below 1; draw it uniformly")
+def _drawn_width(where: str, shares: Mapping[int, float], u: float | None) -> int:
     likely = sorted(width for width, probability in shares.items() if probability > 0.0)
+    if u is None and len(likely) > 1:
+        raise PolicyError(
+            f"{where}: a width is drawn among {shortened(likely)}; pass u, a number drawn "
+            f"uniformly from [0, 1), such as u=random.random()"
+        )
+    u = 0.0 if u is None else number(u, "u", PolicyError)
+    if not 0.0 <= u < 1.0:
+        raise PolicyError(f"u={u:g} must be at least 0 and below 1; draw it uniformly")
     ends = np.cumsum([shares[width] for width in likely])
     # The sum may differ from 1 by rounding, which must not leave a gap at the end.
     return likely[min(int(np.searchsorted(ends, u, side="right")), len(likely) - 1)]

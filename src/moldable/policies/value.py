@@ -28,7 +28,7 @@ import numpy as np
 from moldable.arrays import Floats, Ints
 from moldable.checks import number
 from moldable.errors import PolicyError
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.policies.kinds import Kinds, extended
 from moldable.policies.thresholds import Thresholds
 from moldable.threads import interruptible
@@ -49,7 +49,7 @@ CUT_AT: Final = 45.0
 """Idle counts exp(-45) times as likely as the most likely one are cut off."""
 
 
-def value_policy(scenario: Scenario, blocking_cost: float) -> Thresholds:
+def value_policy(scenario: ScenarioOrFile, blocking_cost: float) -> Thresholds:
     """Return the table of widths by idle servers for one blocking cost.
 
     It comes close to the least (1 - blocking) x mean execution time + cost x blocking of all
@@ -60,7 +60,8 @@ def value_policy(scenario: Scenario, blocking_cost: float) -> Thresholds:
             only the means are used.
         blocking_cost: what a blocked job costs, in mean sizes.
     """
-    return value_function(Kinds.of(scenario), blocking_cost).policy
+    scenario = checked_scenario(scenario)
+    return value_function(Kinds.of(scenario), blocking_cost).policy.with_classes(scenario)
 
 
 def value_function(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # From the palette of Okabe and Ito, which is safe for colour-blind readers.
 BLUE, VERMILION, GREEN, ORANGE, GREY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#777777"
+
+
+NO_MATPLOTLIB: Final = "plots need matplotlib; install it: pip install matplotlib"
 
 
 class MissingMatplotlibError(InputError):
@@ -23,10 +27,17 @@ def new_figure(size: tuple[float, float]) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        raise MissingMatplotlibError(
-            "plots need matplotlib; install it: pip install matplotlib"
-        ) from None
+        raise MissingMatplotlibError(NO_MATPLOTLIB) from None
     return Figure(figsize=size, layout="constrained")
+
+
+def new_axes() -> Axes:
+    """Return axes of a new figure of pyplot, which notebooks show."""
+    try:
+        from matplotlib import pyplot as plt
+    except ModuleNotFoundError:
+        raise InputError(NO_MATPLOTLIB) from None
+    return plt.subplots(figsize=(7.0, 4.4), layout="constrained")[1]
 
 
 def rendered(figure: Figure, kind: str) -> bytes:

@@ -25,11 +25,12 @@ def save_frontier_plot(solution: Optimum, path: Path) -> None:
     if kind not in KINDS:
         raise InputError(f"--plot {path}: the name must end in .{', .'.join(KINDS)}")
     figure = new_figure((7.0, 4.4))
-    _draw(figure.add_subplot(), solution)
+    draw_frontier(figure.add_subplot(), solution)
     write_whole(path, rendered(figure, kind), "--plot")
 
 
-def _draw(axes: Axes, solution: Optimum) -> None:
+def draw_frontier(axes: Axes, solution: Optimum) -> None:
+    """Draw every width, the frontier and the optimum on it."""
     frontier, speedup = solution.frontier, solution.frontier.speedup
     off = np.isin(speedup.widths, solution.dominated_widths)
     x, t = speedup.widths / speedup.speedups, 1.0 / speedup.speedups

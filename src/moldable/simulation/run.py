@@ -136,6 +136,8 @@ class Run:
                 interrupted=self.interrupted,
             ),
             warnings=(*self.notes, *_warnings(plan, tallies, self.estimator)),
+            scenario=system.scenario,
+            policy=system.policy_data,
             provenance=provenance(
                 system.scenario,
                 system.policy_name,
@@ -144,7 +146,6 @@ class Run:
                 replications=len(tallies.replications),
                 seed=plan.seed,
             ),
-            time_unit=system.scenario.time_unit,
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from moldable.checks import LARGEST, choice, fraction, whole, within
 from moldable.errors import SimulationError
-from moldable.model.scenario import Scenario
+from moldable.model.scenario import ScenarioOrFile
 from moldable.policies.policy_table import Policy
 from moldable.simulation.estimates import ESTIMATORS
 from moldable.simulation.plan import MAIN, Plan
@@ -64,8 +64,8 @@ class RunOptions:
 
 
 def simulate(
-    scenario: Scenario,
-    policy: Policy | None = None,
+    scenario: ScenarioOrFile,
+    policy: Policy | str | None = None,
     *,
     jobs: float | None = None,
     replications: int = 64,
@@ -85,7 +85,8 @@ def simulate(
 
     Args:
         scenario: the classes, the cluster and the arrivals.
-        policy: decides how many servers a job gets; greedy(p*) by default.
+        policy: decides how many servers a job gets, or its spelling, such as "fixed:3"; greedy(p*)
+            by default.
         jobs: arrivals to count in each replication, by default a million (half a million with a
             precision). The chain kernel counts over a fixed time in which so many are expected.
         replications: independent runs, whose spread gives the intervals.

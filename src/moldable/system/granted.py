@@ -7,12 +7,13 @@ the granted widths, of the size distribution at that speed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
 from moldable.arrays import Floats, Mask
+from moldable.model.sizes.numerical import invert
 from moldable.system.loss_system import System
 
 LEVELS: Final = (0.5, 0.9, 0.99)
@@ -53,19 +54,4 @@ def quantiles(system: System, granted: Floats) -> Mapping[float, float]:
             total += law.cdf(relative).reshape(times.size, -1) @ weights
         return total
 
-    return dict(zip(LEVELS, _invert(below, np.array(LEVELS)).tolist(), strict=True))
-
-
-def _invert(below: Callable[[Floats], Floats], levels: Floats) -> Floats:
-    """Bisect for all levels at once, as distribution functions are vectorised."""
-    low, high = np.zeros(levels.size), np.ones(levels.size)
-    # Through rounding, a distribution function may not reach a level at all.
-    while ((short := below(high) < levels) & np.isfinite(high)).any():
-        low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
-    middle = 0.5 * (low + high)
-    # For denormal numbers the tolerance is 0: there, stop at neighbouring numbers.
-    while ((high - low > 1e-12 * high) & (low < middle) & (middle < high)).any():
-        short = below(middle) < levels
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-        middle = 0.5 * (low + high)
-    return high
+    return dict(zip(LEVELS, invert(below, np.array(LEVELS)).tolist(), strict=True))

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from moldable.allocation.whole_servers import reserve_whole
 from moldable.arrays import Floats, Ints
-from moldable.checks import check_type
 from moldable.errors import SimulationError
+from moldable.files.policy_file import Rule, as_policy
 from moldable.model.arrivals import Arrivals, Poisson
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.workload import Workload
+from moldable.policies.equi import Equi
 from moldable.policies.greedy import GreedyP, greedy_p, shares_of
 from moldable.policies.policy_table import Policy, PolicyTable, refuse_large_table
+from moldable.policies.registry import data_from_policy
 
 MOST_SERVERS: Final = 20_000_000
 
@@ -41,6 +44,7 @@ class System:
         kind_scale: its mean execution time.
         wishes: for each class, the probability of each kind (column) by idle servers (row); the
             rest to 1 is blocked.
+        policy_data: the policy as data, as in its file; only its name if it is code.
     """
 
     scenario: Scenario
@@ -51,6 +55,7 @@ class System:
     kind_width: Ints
     kind_scale: Floats
     wishes: tuple[Floats, ...]
+    policy_data: Mapping[str, Any]
 
     @property
     def workload(self) -> Workload:
@@ -79,16 +84,22 @@ def mean_size(system: System) -> float:
     return offered / system.workload.arrival_rate
 
 
-def build_system(scenario: Scenario, policy: Policy | None) -> System:
+def build_system(scenario: ScenarioOrFile, policy: Rule) -> System:
     """Tabulate the policy and keep the kinds that can occur."""
-    if checked_scenario(scenario).servers > MOST_SERVERS:
+    scenario = checked_scenario(scenario)
+    if scenario.servers > MOST_SERVERS:
         raise SimulationError(
             f"{scenario.servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
             f"limits of large clusters are what moldable optimum gives",
             "servers",
         )
-    if policy is not None:
-        check_type(policy, Policy, "policy", SimulationError, "one such as Greedy()")
+    policy = as_policy(policy, scenario)
+    if isinstance(policy, Equi):
+        raise SimulationError(
+            "equi is preemptive: its jobs keep no width, so it is known in closed form only; use "
+            "evaluate(...)",
+            "policy",
+        )
     workload = scenario.workload
     shared = workload.sharing == "pool"
     pools, policy = _pools_and_policy(scenario, policy)
@@ -113,6 +124,7 @@ def build_system(scenario: Scenario, policy: Policy | None) -> System:
         np.array([curves[j].widths[k] for j, k in kinds], dtype=np.int64),
         np.array([workload.classes[j].mean_size / curves[j].speedups[k] for j, k in kinds]),
         tuple(wishes),
+        data_from_policy(policy) or {"policy": policy.name},
     )
 
 
@@ -122,7 +134,8 @@ def _refuse_never_granted(
     if not any(kinds.size for kinds in kept):
         raise SimulationError(
             f"policy {policy.name} never grants any job a server: its widths are below the "
-            f"narrowest one allowed; choose wider ones"
+            f"narrowest one allowed, or it refuses jobs while all servers are idle; choose wider "
+            f"ones"
         )
     for job_class, own, kinds in zip(workload.classes, pools, kept, strict=True):
         if workload.sharing == "reserved" and kinds.size == 0:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, final
 
+from moldable.base_result import Result, Row
+from moldable.model.scenario import Scenario
 from moldable.model.units import duration
 
 Interval = tuple[float, float]
@@ -17,22 +19,45 @@ RARE = 1e-5
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(float):
     """A number with its 95 % confidence interval.
 
-    Attributes:
+    It is a float: compare it, calculate with it, format it. The interval is not carried through
+    calculations.
+
+    Args:
         value: the estimate.
         interval: its interval; None if there is no valid one.
+
+    Example:
+        >>> blocking = Estimate(0.0312, (0.0302, 0.0322))
+        >>> blocking < 0.05, f"{blocking:.3f}", str(blocking)
+        (True, '0.031', '0.03120 ± 0.00100')
     """
 
-    value: float
-    interval: Interval | None
+    __slots__ = ("_interval",)
+    _interval: Interval | None
+
+    def __new__(cls, value: float, interval: Interval | None) -> Self:
+        """Make an immutable number, as those of Python are."""
+        self = super().__new__(cls, value)
+        self._interval = interval
+        return self
 
     @classmethod
     def exact(cls, value: float) -> Self:
         """Return an exact value, whose interval has width 0."""
         return cls(value, (value, value))
+
+    @property
+    def value(self) -> float:
+        """The estimate as a plain float."""
+        return float(self)
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % confidence interval; None if there is no valid one."""
+        return self._interval
 
     @property
     def half_width(self) -> float:
@@ -54,6 +79,27 @@ class Estimate:
             power = math.floor(math.log10(max(self.value, half)))
             return f"({_rounded(self.value / 10.0**power, half / 10.0**power)})e{power:03d}"
         return _rounded(self.value, half)
+
+    def __repr__(self) -> str:
+        return f"Estimate({self.value!r}, {self.interval!r})"
+
+    def __format__(self, spec: str) -> str:
+        """Format the value; without a specification, show the digits that are known."""
+        return format(self.value, spec) if spec else str(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with a number, or with an estimate and its interval."""
+        if isinstance(other, Estimate):
+            return (self.value, self.interval) == (other.value, other.interval)
+        return self.value == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = float.__hash__
+
+    def __reduce__(self) -> tuple[type[Estimate], tuple[float, Interval | None]]:
+        return Estimate, (self.value, self.interval)
 
 
 def _rounded(value: float, half: float) -> str:
@@ -79,6 +125,14 @@ class ClassPerformance:
     mean_execution_time: Estimate
     width_shares: Mapping[int, float]
     mean_jobs: Mapping[int, float]
+
+    def row(self) -> Row:
+        """Return blocking and mean execution time with their intervals."""
+        return {
+            "class": self.name,
+            **_estimate("blocking", self.blocking),
+            **_estimate("mean_execution_time", self.mean_execution_time),
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
@@ -137,7 +191,7 @@ class SimulationDetail:
 
 @final
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Performance:
+class Performance(Result):
     """The performance of a cluster under a policy.
 
     Attributes:
@@ -154,7 +208,8 @@ class Performance:
         detail: of the exact solution, or of the simulation.
         warnings: messages for the reader.
         provenance: versions, parameters and machine.
-        time_unit: the scenario's unit of time, which all times are in; None if it has none.
+        scenario: the scenario that was evaluated.
+        policy: the policy as data, as in its file; only its name if it is code.
     """
 
     blocking: Estimate
@@ -170,7 +225,13 @@ class Performance:
     detail: ExactDetail | SimulationDetail
     warnings: tuple[str, ...]
     provenance: Mapping[str, Any]
-    time_unit: str | None = None
+    scenario: Scenario
+    policy: Mapping[str, Any]
+
+    @property
+    def time_unit(self) -> str | None:
+        """The unit of all times; None if the scenario names none."""
+        return self.scenario.time_unit
 
     def __repr__(self) -> str:
         """Show the main figures; `to_dict` has all of them."""
@@ -214,6 +275,15 @@ class Performance:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON; null where a method has no such value."""
+        given = {"scenario": self.scenario.to_dict(), "policy": _text_keys(self.policy)}
+        return self._found() | {"inputs": given}
+
+    def table(self) -> list[Row]:
+        """Return a row for all jobs, and one for each class where there are several."""
+        parts = self.classes if len(self.classes) > 1 else ()
+        return [{"class": "all jobs", **self.figures()}, *(part.row() for part in parts)]
+
+    def _found(self) -> dict[str, Any]:
         return {
             **self.figures(),
             "time_unit": self.time_unit,
@@ -244,6 +314,13 @@ def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _text_keys(data: Any) -> Any:
+    """Return data as JSON would give it back: numbers of servers are keys, hence texts."""
+    if isinstance(data, Mapping):
+        return {str(key): _text_keys(value) for key, value in data.items()}
+    return data
 
 
 def _by_width(values: Mapping[int, float]) -> dict[str, float]:

@@ -1,1 +1,5 @@
 """The fluid limit, and the paper's bounds for a finite cluster."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,22 +12,25 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from moldable.allocation.optimum import Optimum
 from moldable.arrays import Floats
+from moldable.base_result import Result, Row
 from moldable.errors import LimitError
 from moldable.model.assumptions import ROUNDING
 
+POINTS, LASTING = 101, 8.0
+"""Times in a table, and its length in execution times of the slowest width."""
 RESOLUTION: Final = 1e-13
 """Length of the smallest intervals that are searched, relative to the horizon."""
 
 
 @final
-@dataclass(frozen=True)
-class FluidPath:
+@dataclass(frozen=True, repr=False, eq=False)
+class FluidPath(Result):
     """The fluid path from a start, x_i(t) = y_i + (x_i(0) - y_i)*exp(-s_i*t).
 
     Args:
@@ -58,6 +61,31 @@ class FluidPath:
     def valid_until(self) -> float:
         """The first time at which the busy fraction exceeds 1; infinite if it never does."""
         return _first_positive(*self._excess())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and lists, ready for JSON; `valid_until` is null if infinite."""
+        until = self.valid_until
+        return {
+            "path": self.table(),
+            "valid_until": until if math.isfinite(until) else None,
+            "inputs": {**self.optimum.inputs(), "start": np.asarray(self.start).tolist()},
+        }
+
+    def table(self) -> list[Row]:
+        """Return jobs per server at each width, and the busy fraction, at a hundred times."""
+        speedups = self.optimum.frontier.speedup.speedups
+        times = np.linspace(0.0, LASTING / float(speedups.min()), POINTS)
+        names = [f"width {width}" for width in self.optimum.widths.tolist()]
+        columns = zip(
+            times.tolist(), self.busy_fraction(times).tolist(), self.at(times), strict=True
+        )
+        return [
+            {"time": time, "busy_fraction": busy, **dict(zip(names, row.tolist(), strict=True))}
+            for time, busy, row in columns
+        ]
+
+    def __repr__(self) -> str:
+        return f"FluidPath(valid_until={self.valid_until:.6g}, towards {self.optimum!r})"
 
     def _excess(self) -> tuple[Floats, Floats]:
         """Return (coefficients, rates) of the busy fraction minus 1 as a sum of exponentials."""

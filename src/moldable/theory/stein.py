@@ -16,22 +16,24 @@ sign
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, final
 
-from moldable.allocation.optimum import optimum
+from moldable.allocation.optimum import Optimum, optimum
+from moldable.base_result import Result, Row
 from moldable.checks import number, whole
 from moldable.errors import LimitError
 from moldable.model.scenario import checked_load
 from moldable.model.speedup import SpeedUp
+from moldable.model.spelling import Curve
 
 COLLAPSE, DRIFT, SIGN = "collapse", "drift", "sign"
 TWO: Final = 2
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Bounds:
+@dataclass(frozen=True, slots=True, repr=False)
+class Bounds(Result):
     """The paper's non-asymptotic bounds on greedy(p*).
 
     Attributes:
@@ -43,6 +45,8 @@ class Bounds:
         proof: "complete", or "gap" where a step of the published proof fails.
         gaps: the steps that fail, among "collapse", "drift" and "sign".
         vacuous: whether the blocking bound is 1 or more.
+        optimum: the optimum that the bounds are about.
+        alpha: of the regime.
     """
 
     distance: float
@@ -53,13 +57,30 @@ class Bounds:
     proof: str
     gaps: tuple[str, ...]
     vacuous: bool
+    optimum: Optimum
+    alpha: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
-        return {**asdict(self), "gaps": list(self.gaps)}
+        names = ("distance", "blocking", "time_gap", "delta", "order", "proof")
+        found = {name: getattr(self, name) for name in names}
+        given = {**self.optimum.inputs(), "alpha": self.alpha}
+        return {**found, "gaps": list(self.gaps), "vacuous": self.vacuous, "inputs": given}
+
+    def table(self) -> list[Row]:
+        """Return a row for each quantity."""
+        names = ("distance", "blocking", "time_gap")
+        return [{"quantity": name, "at_most": getattr(self, name)} for name in names]
+
+    def __repr__(self) -> str:
+        return (
+            f"Bounds(blocking={self.blocking:.6g}, distance={self.distance:.6g}, "
+            f"time_gap={self.time_gap}, order={self.order:g}, proof={self.proof!r}, "
+            f"vacuous={self.vacuous})"
+        )
 
 
-def bounds(speedup: SpeedUp, load: float, servers: int, *, alpha: float = 0.0) -> Bounds:
+def bounds(speedup: Curve, load: float, servers: int, *, alpha: float = 0.0) -> Bounds:
     """Evaluate the paper's bounds for greedy(p*) with this many servers.
 
     Args:
@@ -101,6 +122,8 @@ def bounds(speedup: SpeedUp, load: float, servers: int, *, alpha: float = 0.0) -
         proof="gap" if two else "complete",
         gaps=gaps,
         vacuous=vacuous,
+        optimum=solution,
+        alpha=alpha,
     )
 
 

@@ -24,7 +24,7 @@ from moldable.optimal.constrained import (
     least_blocking_within,
     least_time,
 )
-from moldable.optimal.optimal_control import OptimalControl, optimal_control
+from moldable.optimal.control import OptimalControl, optimal_control
 from moldable.optimal.problem import control_problem
 from moldable.tuning.targets import Target
 

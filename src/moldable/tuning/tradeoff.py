@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
+from moldable.base_result import Result, Row
 from moldable.errors import ChainError
-from moldable.model.scenario import Scenario
-from moldable.optimal.tradeoff import (
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
+from moldable.optimal.curve import (
     BLOCKING_COSTS,
     TradeoffCurve,
     checked_blocking_costs,
@@ -50,8 +51,8 @@ class ValuePoint:
 
 
 @final
-@dataclass(frozen=True)
-class ValueTradeoff:
+@dataclass(frozen=True, repr=False)
+class ValueTradeoff(Result):
     """The trade-off between blocking and mean execution time.
 
     Attributes:
@@ -88,11 +89,36 @@ class ValueTradeoff:
             "greedy": self.greedy.to_dict(),
             "seed": self.seed,
             "warnings": list(self.warnings),
+            "inputs": {"scenario": self.greedy.scenario.to_dict()},
         }
+
+    def table(self) -> list[Row]:
+        """Return a row for each policy and blocking cost."""
+        rows = [] if self.optimum is None else self.optimum.table()
+        names = ("blocking_cost", "blocking", "mean_execution_time")
+        found: list[Row] = [
+            {"policy": "true optimum"} | {name: row[name] for name in names} for row in rows
+        ]
+        points = [("value policy", p.blocking_cost, p.performance) for p in self.value_policy]
+        others = [("greedy(p*)", None, self.greedy_p), ("greedy", None, self.greedy)]
+        for name, cost, performance in (*points, *others):
+            if performance is not None:
+                figures = performance.blocking.value, performance.mean_execution_time.value
+                own = dict(zip(names, (cost, *figures), strict=True))
+                found.append({"policy": name} | own)
+        return found
+
+    def __repr__(self) -> str:
+        ends = (self.value_policy[0].performance, self.value_policy[-1].performance)
+        points = " to ".join(f"({e.blocking:.4g}, {e.mean_execution_time:.4g})" for e in ends)
+        return (
+            f"ValueTradeoff({len(self.value_policy)} blocking costs, (blocking, time) of the value "
+            f"policy from {points})"
+        )
 
 
 def value_tradeoff(
-    scenario: Scenario,
+    scenario: ScenarioOrFile,
     blocking_costs: Iterable[float] = BLOCKING_COSTS,
     *,
     precision: float = 0.01,
@@ -110,7 +136,7 @@ def value_tradeoff(
         threads: threads of simulations; all cores by default.
         progress: called with a description of each step when it begins.
     """
-    report = progress or no_progress
+    scenario, report = checked_scenario(scenario), progress or no_progress
     costs, kinds = checked_blocking_costs(blocking_costs), Kinds.of(scenario)
     target = Target.of(kinds.mean_size, blocking_cost=max(costs[0], 1.0))
     evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, final
 
+from moldable.base_result import Result, Row
+from moldable.errors import cut
 from moldable.files.policy_file import policy_data
 from moldable.policies.policy_table import Policy
 from moldable.system.performance import Performance
@@ -14,8 +16,8 @@ from moldable.tuning.robustness import Stress
 
 
 @final
-@dataclass(frozen=True)
-class Tuned:
+@dataclass(frozen=True, repr=False)
+class Tuned(Result):
     """A policy that reaches a target.
 
     Attributes:
@@ -79,7 +81,30 @@ class Tuned:
             "method": self.performance.method,
             "warnings": list(self.performance.warnings),
             "provenance": dict(self.performance.provenance),
+            "inputs": {"scenario": self.performance.scenario.to_dict()},
         }
+
+    def table(self) -> list[Row]:
+        """Return a row for the tuned policy and for each that it is compared with."""
+        rows: list[Row] = [{"policy": "tuned", **_two(self.performance)}]
+        if self.greedy_p is not None:
+            rows.append({"policy": "greedy(p*)", **_two(self.greedy_p)})
+        if self.static is not None:
+            name = f"greedy(p*) for load {self.static.design_load:.4g}"
+            rows.append({"policy": name, **_two(self.static.performance)})
+        if self.optimum is not None:
+            best = self.optimum
+            own = {"blocking": best.blocking, "mean_execution_time": best.mean_execution_time}
+            rows.append({"policy": "true optimum", **own})
+        return rows
+
+    def __repr__(self) -> str:
+        target = ", ".join(f"{name}={value:g}" for name, value in self.target.items())
+        return (
+            f"Tuned({target}: {cut(self.thresholds)}; blocking={self.performance.blocking}, "
+            f"mean_execution_time={self.performance.mean_execution_time}, "
+            f"certified={self.certified})"
+        )
 
 
 def _two(answer: Performance) -> dict[str, float]:

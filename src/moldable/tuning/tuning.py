@@ -14,7 +14,7 @@ from typing import Final, final
 
 from moldable.errors import ControlError
 from moldable.exact.states import MOST_STATES
-from moldable.model.scenario import Scenario, checked_scenario
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.units import parse_duration
 from moldable.policies.greedy import GreedyP
 from moldable.policies.kinds import Kinds
@@ -52,7 +52,7 @@ NOT_CLOSELY: Final = (
 
 
 def tune(
-    scenario: Scenario,
+    scenario: ScenarioOrFile,
     *,
     max_blocking: float | None = None,
     max_time: float | str | None = None,
@@ -78,7 +78,8 @@ def tune(
         threads: threads of simulations; all cores by default.
         progress: called with a description of each step when it begins.
     """
-    if len(checked_scenario(scenario).workload.classes) == 1:  # it always shares with itself
+    scenario = checked_scenario(scenario)
+    if len(scenario.workload.classes) == 1:  # it always shares with itself
         workload = dataclasses.replace(scenario.workload, sharing="pool")
         scenario = dataclasses.replace(scenario, workload=workload)
     kinds = Kinds.of(scenario)
@@ -141,7 +142,7 @@ class _Tuning:
         shares = optimal_shares(self.scenario)
         return Tuned(
             blocking_cost=cost,
-            policy=point.policy,
+            policy=point.policy.with_classes(self.scenario),
             thresholds=point.policy.describe(),
             performance=dataclasses.replace(answer, warnings=(*answer.warnings, *warnings)),
             greedy_p=None if shares is None else self.evaluate(shares),

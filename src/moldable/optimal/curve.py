@@ -15,9 +15,10 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.arrays import Floats
+from moldable.base_result import Result, Row
 from moldable.errors import ChainError, shown
-from moldable.model.scenario import Scenario
-from moldable.optimal.optimal_control import TOLERANCE, OptimalControl, checked_blocking_cost, solve
+from moldable.model.scenario import ScenarioOrFile
+from moldable.optimal.control import TOLERANCE, OptimalControl, checked_blocking_cost, solve
 from moldable.optimal.problem import ControlProblem, control_problem
 from moldable.simulation.replications import count_workers
 from moldable.simulation.simulate import check_seed_and_threads
@@ -32,7 +33,7 @@ FARTHEST: Final = 2.0
 
 @final
 @dataclass(frozen=True, repr=False, eq=False)
-class TradeoffCurve:
+class TradeoffCurve(Result):
     """The best policies over a range of blocking costs.
 
     Attributes:
@@ -81,22 +82,19 @@ class TradeoffCurve:
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
         return {
-            "points": [
-                {
-                    "blocking_cost": control.blocking_cost,
-                    "blocking": control.blocking,
-                    "mean_execution_time": control.mean_execution_time,
-                    "cost": control.cost,
-                    "gap": control.gap,
-                }
-                for control in self.controls
-            ],
+            "points": self.table(),
             "states": self.controls[0].states,
+            "inputs": {"scenario": self.controls[0].problem.scenario.to_dict()},
         }
+
+    def table(self) -> list[Row]:
+        """Return a row for each blocking cost."""
+        names = ("blocking_cost", "blocking", "mean_execution_time", "cost", "gap")
+        return [{name: getattr(control, name) for name in names} for control in self.controls]
 
 
 def tradeoff(
-    scenario: Scenario,
+    scenario: ScenarioOrFile,
     blocking_costs: Iterable[float] = BLOCKING_COSTS,
     *,
     tolerance: float = TOLERANCE,

@@ -13,14 +13,15 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.arrays import Floats
+from moldable.base_result import Result, Row
 from moldable.checks import within
-from moldable.errors import ChainError, nearest
-from moldable.model.scenario import Scenario
+from moldable.errors import ChainError, nearest, shown
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass
 from moldable.optimal.policy_iteration import Decisions, best_policy
 from moldable.optimal.policy_law import class_figures, commonest_widths, policy_law
 from moldable.optimal.problem import ControlProblem, control_problem
-from moldable.policies.observation import Observation, held_servers
+from moldable.policies.observation import Observation, held_servers, observed
 from moldable.system.performance import ClassPerformance
 from moldable.system.provenance import provenance
 
@@ -32,7 +33,7 @@ LARGEST_COST: Final = 1e12
 
 @final
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class OptimalControl:
+class OptimalControl(Result):
     """The best policy for one blocking cost.
 
     Attributes:
@@ -86,17 +87,27 @@ class OptimalControl:
         """Execution time per arrival, blocked jobs counting 0: (1 - P_b) E[D]."""
         return (1.0 - self.blocking) * self.mean_execution_time
 
-    def grant(self, job_class: JobClass, observation: Observation, u: float = 0.0) -> int:  # noqa: ARG002
+    def grant(
+        self,
+        job_class: JobClass | str,
+        observation: Observation | None = None,
+        u: float | None = None,  # noqa: ARG002
+        *,
+        idle: int | None = None,
+    ) -> int:
         """Return the width granted to an arriving job; 0 if it is blocked.
 
         Args:
-            job_class: its class.
+            job_class: its class, or the name of its class.
             observation: idle servers and running jobs at its arrival.
             u: not used, as the policy is deterministic.
+            idle: is not enough for this policy.
         """
-        names, name = [part.name for part in self.problem.workload.classes], job_class.name
-        if name not in names:
-            raise ChainError(f"class {name!r} is unknown; {nearest(name, names)}")
+        names = [part.name for part in self.problem.workload.classes]
+        name = job_class.name if isinstance(job_class, JobClass) else job_class
+        if not isinstance(name, str) or name not in names:
+            raise ChainError(f"class {shown(name)} is unknown; {nearest(str(name), names)}")
+        observation = observed(observation, idle)
         if observation.running is None:
             raise ChainError(
                 "the optimal policy looks at the running jobs; pass Observation(idle, running=...)"
@@ -134,11 +145,20 @@ class OptimalControl:
             "states": self.states,
             "iterations": self.iterations,
             "provenance": self.provenance,
+            "inputs": {"scenario": self.problem.scenario.to_dict()},
         }
+
+    def table(self) -> list[Row]:
+        """Return, for each idle count, the width granted most often to each class."""
+        names, columns = list(self.widths_by_idle), self.widths_by_idle.values()
+        return [
+            {"idle": idle, **dict(zip(names, widths, strict=True))}
+            for idle, widths in enumerate(zip(*columns, strict=True))
+        ]
 
 
 def optimal_control(
-    scenario: Scenario,
+    scenario: ScenarioOrFile,
     blocking_cost: float,
     *,
     tolerance: float = TOLERANCE,
@@ -153,7 +173,7 @@ def optimal_control(
         start: the optimum of the same scenario at another blocking cost, from whose values to
             start.
     """
-    blocking_cost = checked_blocking_cost(blocking_cost)
+    scenario, blocking_cost = checked_scenario(scenario), checked_blocking_cost(blocking_cost)
     if start is None:
         return solve(control_problem(scenario), blocking_cost, tolerance, None)
     if start.problem.scenario != scenario:

@@ -1,0 +1,10 @@
+from .equi import Equi as Equi
+from .fixed_width import FixedWidth as FixedWidth
+from .greedy import Greedy as Greedy
+from .greedy import GreedyP as GreedyP
+from .greedy import greedy_p as greedy_p
+from .observation import Observation as Observation
+from .policy_table import Policy as Policy
+from .rigid import Rigid as Rigid
+from .thresholds import Thresholds as Thresholds
+from .value import value_policy as value_policy

@@ -1,0 +1,158 @@
+"""Drawings of results, for `Result.plot`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from moldable.allocation.optimum import Optimum
+from moldable.allocation.reservation import Reservation
+from moldable.base_result import Result
+from moldable.errors import InputError
+from moldable.evaluation.compare import Comparison
+from moldable.exact.exact import StationaryLaw
+from moldable.optimal.constrained import LeastTime
+from moldable.optimal.control import OptimalControl
+from moldable.optimal.curve import TradeoffCurve
+from moldable.policies.decisions import decisions
+from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new_axes
+from moldable.reporting.frontier_plot import draw_frontier
+from moldable.reporting.tradeoff_plot import BLOCKING, TIME, draw_optimum, draw_tradeoff
+from moldable.system.performance import Performance
+from moldable.theory.fluid import FluidPath
+from moldable.tuning.tradeoff import ValueTradeoff
+from moldable.tuning.tuned import Tuned
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_TICKS: Final = 16
+COLOURS = (BLUE, VERMILION, GREEN, ORANGE, GREY)
+
+
+def draw(result: Result, axes: Axes | None) -> Axes:
+    """Draw a result on the given axes, or on new ones."""
+    if _draw.dispatch(type(result)) is _draw.dispatch(object):
+        raise InputError(f"a {type(result).__name__} has no drawing; use to_frame() or to_dict()")
+    own = new_axes() if axes is None else axes
+    _draw(result, own)
+    return own
+
+
+@singledispatch
+def _draw(result: Result, axes: Axes) -> None:
+    """Draw a result; each kind registers its own function."""
+
+
+@_draw.register(Optimum)
+def _(result: Optimum, axes: Axes) -> None:
+    draw_frontier(axes, result)
+
+
+@_draw.register(ValueTradeoff)
+def _(result: ValueTradeoff, axes: Axes) -> None:
+    draw_tradeoff(axes, result)
+
+
+@_draw.register(TradeoffCurve)
+def _(result: TradeoffCurve, axes: Axes) -> None:
+    draw_optimum(axes, result)
+    places = [(control.blocking, control.mean_execution_time) for control in result.controls]
+    axes.plot(*zip(*places, strict=True), "o", color=BLUE, label="best policies")
+    axes.set(xlabel=BLOCKING, ylabel=TIME)
+    axes.legend(frameon=False)
+
+
+@_draw.register(LeastTime)
+def _(result: LeastTime, axes: Axes) -> None:
+    places = [(policy.blocking, policy.mean_execution_time) for policy in result.policies]
+    axes.plot(*zip(*places, strict=True), "o", color=BLUE, label="policies to draw from")
+    reached = (result.blocking, result.mean_execution_time)
+    axes.plot(*reached, "*", color=VERMILION, ms=12, label="least time within the limit")
+    axes.axvline(result.max_blocking, color=GREY, ls="--", label="limit on blocking")
+    axes.set(xlabel=BLOCKING, ylabel=TIME)
+    axes.legend(frameon=False)
+
+
+@_draw.register(Reservation)
+def _(result: Reservation, axes: Axes) -> None:
+    axes.bar([part.name for part in result.classes], [p.servers for p in result.classes])
+    axes.set(xlabel="class", ylabel="servers")
+
+
+@_draw.register(Performance)
+def _(result: Performance, axes: Axes) -> None:
+    below: dict[int, float] = {}
+    total = sum(job_class.arrival_rate for job_class in result.scenario.workload.classes)
+    for part, job_class in zip(result.classes, result.scenario.workload.classes, strict=True):
+        weight = job_class.arrival_rate / total
+        shares = {w: weight * (1.0 - part.blocking) * s for w, s in part.width_shares.items()}
+        shares[0] = weight * part.blocking
+        widths = sorted(shares)
+        bottom = [below.get(width, 0.0) for width in widths]
+        heights = [shares[width] for width in widths]
+        axes.bar(widths, heights, bottom=bottom, label=part.name)
+        below |= {w: b + h for w, b, h in zip(widths, bottom, heights, strict=True)}
+    if len(below) <= MOST_TICKS:
+        axes.set_xticks(sorted(below))
+    axes.set(xlabel="width granted (0: blocked)", ylabel="share of arriving jobs")
+    axes.legend(frameon=False)
+
+
+@_draw.register(Comparison)
+def _(result: Comparison, axes: Axes) -> None:
+    for part in result.policies:
+        place = part.performance.blocking.value, part.performance.mean_execution_time.value
+        axes.plot(*place, "o", color=BLUE if part.pareto_optimal else GREY)
+        axes.annotate(part.name, place, (5, 4), textcoords="offset points", size=8)
+    axes.set(xlabel=BLOCKING, ylabel=TIME, title="Pareto-optimal policies are blue")
+
+
+@_draw.register(Tuned)
+def _(result: Tuned, axes: Axes) -> None:
+    servers = result.performance.scenario.servers
+    means: dict[str, list[float]] = {}
+    for part in decisions(result.performance.scenario, {"tuned": result.policy}):
+        row = means.setdefault(part.job_class, [0.0] * (servers + 1))
+        for each in part.rows:
+            mean = sum(width * share for width, share in each.shares["tuned"].items())
+            row[each.least : each.most + 1] = [mean] * (each.most + 1 - each.least)
+    _draw_widths(axes, means)
+
+
+@_draw.register(OptimalControl)
+def _(result: OptimalControl, axes: Axes) -> None:
+    _draw_widths(axes, result.widths_by_idle)
+
+
+@_draw.register(StationaryLaw)
+def _(result: StationaryLaw, axes: Axes) -> None:
+    law = result.busy_servers
+    axes.plot(np.arange(law.size), law, "-", color=BLUE, drawstyle="steps-mid")
+    axes.set(xlabel="busy servers", ylabel="probability")
+
+
+@_draw.register(FluidPath)
+def _(result: FluidPath, axes: Axes) -> None:
+    rows = result.table()
+    times = [row["time"] for row in rows]
+    for name in list(rows[0])[2:]:
+        axes.plot(times, [row[name] for row in rows], label=name)
+    axes.plot(
+        times, [row["busy_fraction"] for row in rows], "--", color=GREY, label="busy fraction"
+    )
+    if result.valid_until < times[-1]:
+        axes.axvline(result.valid_until, color=VERMILION, lw=1, label="valid until here")
+    axes.set(xlabel="time (mean sizes)", ylabel="jobs per server")
+    axes.legend(frameon=False)
+
+
+def _draw_widths(axes: Axes, by_class: Mapping[str, Sequence[float]]) -> None:
+    for k, (name, widths) in enumerate(by_class.items()):
+        idle, colour = np.arange(len(widths)), COLOURS[k % len(COLOURS)]
+        axes.plot(idle, widths, drawstyle="steps-post", color=colour, label=name)
+    axes.set(xlabel="idle servers", ylabel="mean width granted")
+    axes.legend(frameon=False)

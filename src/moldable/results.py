@@ -1,0 +1,46 @@
+"""What the functions return; every `Result` can be tabulated, shown in a notebook and drawn."""
+
+from __future__ import annotations
+
+from moldable.allocation.optimum import Optimum
+from moldable.allocation.reservation import Reservation
+from moldable.base_result import Result
+from moldable.evaluation.compare import Compared, Comparison
+from moldable.exact.exact import StationaryLaw
+from moldable.model.assumptions import Violation
+from moldable.optimal.constrained import LeastTime
+from moldable.optimal.control import OptimalControl
+from moldable.optimal.curve import TradeoffCurve
+from moldable.system.performance import (
+    ClassPerformance,
+    Estimate,
+    ExactDetail,
+    Performance,
+    SimulationDetail,
+)
+from moldable.theory.fluid import FluidPath
+from moldable.theory.stein import Bounds
+from moldable.tuning.tradeoff import ValueTradeoff
+from moldable.tuning.tuned import Tuned
+
+__all__ = [
+    "Bounds",
+    "ClassPerformance",
+    "Compared",
+    "Comparison",
+    "Estimate",
+    "ExactDetail",
+    "FluidPath",
+    "LeastTime",
+    "OptimalControl",
+    "Optimum",
+    "Performance",
+    "Reservation",
+    "Result",
+    "SimulationDetail",
+    "StationaryLaw",
+    "TradeoffCurve",
+    "Tuned",
+    "ValueTradeoff",
+    "Violation",
+]

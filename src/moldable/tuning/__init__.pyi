@@ -1,0 +1,4 @@
+from .tradeoff import ValueTradeoff as ValueTradeoff
+from .tradeoff import value_tradeoff as value_tradeoff
+from .tuned import Tuned as Tuned
+from .tuning import tune as tune
