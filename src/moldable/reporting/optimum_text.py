@@ -79,9 +79,10 @@ def show_prediction(console: Console, answer: Performance | None, servers: int |
         return
     found = "exact" if answer.method != "simulate" else "simulated, 95 % confidence intervals"
     console.print(
-        f"On {count(servers)}, greedy(p*), which draws these widths and grants what is idle of "
-        f"them, has blocking probability {answer.blocking} and mean execution time "
-        f"{answer.mean_execution_time} ({found}). For fewer refusals use `moldable tune`."
+        f"On {count(servers)}, greedy(p*), which draws a width from these shares and grants a "
+        f"narrower one if fewer servers are idle, has blocking probability {answer.blocking} and "
+        f"mean execution time {answer.mean_execution_time} ({found}). For fewer refusals use "
+        f"`moldable tune`."
     )
 
 
