@@ -17,7 +17,7 @@ DOUBLING: Final = 1.5, 2.1
 
 
 def note_curve(speedup: SpeedUp, of: str = "") -> None:
-    """Write what a person should know about a curve.
+    """Note the assumptions behind a measured curve and the spread of its measurements.
 
     Args:
         speedup: the curve.
@@ -34,7 +34,7 @@ def note_curve(speedup: SpeedUp, of: str = "") -> None:
 
 
 def note_powers_of_two(speedup: SpeedUp, of: str = "") -> None:
-    """Ask whether a list of speed-ups was meant for widths 1, 2, 4, 8, ...
+    """Note a list of speed-ups that was probably meant for widths 1, 2, 4, 8, ...
 
     That is likely if it is super-linear for consecutive widths and grows as if widths doubled.
     """

@@ -44,7 +44,7 @@ def note(text: str) -> None:
 
 
 def end_interrupted(kept: str) -> NoReturn:
-    """Say what is left of an interrupted command, and end with its exit code."""
+    """Write what was kept of an interrupted command, and end with its exit code."""
     sys.stderr.write(f"Interrupted: {kept}.\n")
     raise typer.Exit(INTERRUPTED)
 

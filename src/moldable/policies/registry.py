@@ -164,7 +164,7 @@ def _greedy_p(_: Any, parameter: str, scenario: Scenario) -> Policy | None:
 KINDS: Final = {
     "greedy-p": PolicyKind(
         "greedy:GreedyP",
-        "widths drawn from the optimum's shares, by default at the true load",
+        "widths drawn from the optimal shares, by default for the true load",
         usage="greedy-p[:DESIGN_LOAD]",
         example="greedy-p or greedy-p:0.85",
         build=_greedy_p,
@@ -178,7 +178,7 @@ KINDS: Final = {
     ),
     "fixed": PolicyKind(
         "fixed_width:FixedWidth",
-        "one width, or what is idle of it",
+        "this width, or a narrower one if fewer servers are idle",
         usage="fixed:WIDTH",
         example="fixed:3",
         build=lambda policy, text, _: policy(int(text)),
@@ -186,14 +186,14 @@ KINDS: Final = {
     ),
     "fixed-strict": PolicyKind(
         "fixed_width:FixedWidth",
-        "that width or blocked",
+        "exactly this width, otherwise blocked",
         usage="fixed-strict:WIDTH",
         example="fixed-strict:3",
         build=lambda policy, text, _: policy(int(text), strict=True),
     ),
     "rigid": PolicyKind(
         "rigid:Rigid",
-        "each class its one width or blocked",
+        "each class at its only width, otherwise blocked",
         usage="rigid",
         json='{"policy": "rigid", "classes": {"jobs": 3}}',
     ),
@@ -204,14 +204,14 @@ KINDS: Final = {
     ),
     "value": PolicyKind(
         "value:value_policy",
-        "widths by idle servers, for a blocked job that costs COST mean sizes",
+        "width by idle servers; a blocked job costs COST mean sizes",
         usage="value:COST",
         example="value:8",
         build=lambda value_policy, text, scenario: value_policy(scenario, float(text)),
     ),
     "equi": PolicyKind(
         "equi:Equi",
-        "preemptive: all servers shared evenly, only where it can be evaluated",
+        "preemptive reference: servers are always shared evenly",
         usage="equi",
     ),
 }

@@ -80,10 +80,10 @@ def show_prediction(console: Console, answer: Performance | None, servers: int |
         return
     found = "exact" if answer.method != "simulate" else "simulated, 95 % confidence intervals"
     console.print(
-        f"On {count(servers)}, greedy(p*), which draws these widths and grants what is idle of "
-        f"them, has blocking probability {answer.blocking} and mean execution time "
-        f"{duration(answer.mean_execution_time, answer.time_unit)} ({found}). For fewer refusals "
-        f"use `moldable tune`."
+        f"On {count(servers)}, greedy(p*), which draws a width from these shares and grants a "
+        f"narrower one if fewer servers are idle, has blocking probability {answer.blocking} and "
+        f"mean execution time {duration(answer.mean_execution_time, answer.time_unit)} ({found}). "
+        f"For fewer refusals use `moldable tune`."
     )
 
 
