@@ -72,6 +72,13 @@ class MoldableError(ValueError):
     Args:
         message: the value, the rule it violates and a way to correct it.
         parameter: name of the argument; the error then reads `parameter=message`.
+
+    Example:
+        >>> try:
+        ...     SpeedUp([2.0])
+        ... except MoldableError as error:
+        ...     print(str(error)[:34])
+        s(1)=2, but speed-ups are relative
     """
 
     def __init__(self, message: str = "", parameter: str | None = None) -> None:

@@ -42,6 +42,10 @@ class Mix:
         time: mean execution time of a job of unit size.
         server_time: mean server-time of a job of unit size.
         position: index of the first width on the frontier.
+
+    Example:
+        >>> optimum([1, 1.8, 2.5], 0.9).mix.support
+        (2,)
     """
 
     support: tuple[int, ...]
@@ -68,6 +72,10 @@ class Frontier:
         server_time: i/s_i at each of them, ascending.
         time: 1/s_i at each of them, descending.
         corners: indices of the hull's strict vertices among them.
+
+    Example:
+        >>> Frontier.of(SpeedUp([1, 1.2, 2.5])).dominated_widths.tolist()
+        [2]
     """
 
     speedup: SpeedUp
@@ -152,7 +160,12 @@ class Frontier:
 
 
 def frontiers(speedups: Sequence[SpeedUp]) -> list[Frontier]:
-    """Build the frontiers of many curves at once."""
+    """Build the frontiers of many curves at once.
+
+    Example:
+        >>> [len(each.widths) for each in frontiers([SpeedUp([1, 1.8]), SpeedUp([1, 0.9, 2])])]
+        [2, 2]
+    """
     for speedup in speedups:
         check_type(speedup, SpeedUp, "curve", SpeedUpError, "SpeedUp([1, 1.8])")
     sizes = np.array([speedup.widths.size for speedup in speedups], dtype=np.int64)

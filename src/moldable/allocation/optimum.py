@@ -34,6 +34,10 @@ class Optimum(Result):
         load: arrival rate x mean size / servers.
         servers: the number of servers, where it is known.
         mix: the one or two widths used, and the share of jobs given each.
+
+    Example:
+        >>> optimum([1, 1.8, 2.5], 0.9).support
+        (2,)
     """
 
     frontier: Frontier
@@ -194,6 +198,11 @@ def optimum(curve: Curve | Frontier, load: float, *, servers: int | None = None)
             frontier if it is used many times.
         load: arrival rate x mean size / servers.
         servers: the number of servers; widths above it are left out.
+
+    Example:
+        >>> answer = optimum([1, 1.8, 2.5, 3, 3.4], load=0.8)
+        >>> answer.support, round(answer.mean_execution_time, 4)
+        ((3, 4), 0.375)
     """
     frontier = _fitting_frontier(curve, servers)
     load = checked_load(load)

@@ -35,6 +35,10 @@ class ClassAllocation:
         servers: the servers reserved for it; an integer only for `reserve_whole`.
         frontier: its widths worth using.
         mix: the one or two widths used, and the share of its jobs given each.
+
+    Example:
+        >>> reserve(Scenario.single([1, 1.8, 2.5], 0.9, 8)).classes[0].support
+        (2,)
     """
 
     job_class: JobClass
@@ -99,6 +103,11 @@ class Reservation(Result):
         shadow_price: weighted time saved per further unit of server-time; 0 when slack.
         whole: whether each class has an integer number of servers.
         time_unit: the scenario's unit of time, which all times are in; None if it has none.
+
+    Example:
+        >>> jobs = JobClass("a", 2.0, [1, 1.8]), JobClass("b", 1.0, [1, 1.5])
+        >>> reserve(Scenario(Workload(jobs), 8)).to_frame()["class"].tolist()
+        ['a', 'b']
     """
 
     servers: int
@@ -224,7 +233,12 @@ class Reservation(Result):
 
 
 def reserve(scenario: ScenarioOrFile) -> Reservation:
-    """Solve (Q): the division with the least (weighted) mean time, servers being divisible."""
+    """Solve (Q): the division with the least (weighted) mean time, servers being divisible.
+
+    Example:
+        >>> reserve(Scenario.single([1, 1.8, 2.5], 0.9, 8))
+        Reservation(jobs: 8 servers, widths [2]; mean_execution_time=0.555556, shadow_price=1.75)
+    """
     scenario = checked_scenario(scenario)
     fronts = fitting_frontiers(scenario)
     workload, servers = scenario.workload, scenario.servers

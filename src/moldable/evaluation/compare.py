@@ -40,6 +40,12 @@ class Compared:
         pareto_optimal: whether it is Pareto-optimal: no other policy is significantly better in one
             value without being worse in the other.
         reference: whether it is a preemptive reference, left out of the Pareto comparison.
+
+    Example:
+        >>> found = compare(Scenario.single([1, 1.8], 0.8, 8), ["fixed:1", "fixed:2"])
+        >>> first, second = found.policies
+        >>> second.blocking_difference > 0
+        True
     """
 
     name: str
@@ -70,6 +76,11 @@ class Comparison(Result):
 
     Attributes:
         policies: in the given order.
+
+    Example:
+        >>> found = compare(Scenario.single([1, 1.8, 2.5], 0.8, 8), ["greedy-p", "greedy"])
+        >>> found.unbeaten
+        ('greedy-p', 'greedy')
     """
 
     policies: tuple[Compared, ...]
@@ -143,6 +154,11 @@ def compare(
         seed: random seed of the simulations.
         threads: of the simulations; all cores by default.
         progress: called with (finished, planned) replications.
+
+    Example:
+        >>> scenario = Scenario.single([1, 1.8, 2.5], 0.8, 8)
+        >>> compare(scenario, {"one": "fixed:1", "two": "fixed:2"}).unbeaten
+        ('one', 'two')
     """
     check_request(method, precision)
     scenario = checked_scenario(scenario)

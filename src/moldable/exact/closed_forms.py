@@ -34,6 +34,10 @@ def erlang_b(slots: int, offered: float) -> float:
     Args:
         slots: number of slots, at least 1.
         offered: mean number of slots that jobs would take if none were blocked.
+
+    Example:
+        >>> round(erlang_b(10, 8.0), 6)
+        0.121661
     """
     slots = whole(slots, "slots", ChainError, most=MOST_SLOTS)
     offered = positive(offered, "offered", ChainError)

@@ -31,6 +31,11 @@ class StationaryLaw(Result):
     Attributes:
         system: the workload, the cluster and the policy.
         pools: distributions of classes that share servers; one unless classes own theirs.
+
+    Example:
+        >>> law = stationary_law(Scenario.single([1, 1.8], 0.8, 2))
+        >>> [round(float(share), 4) for share in law.busy_servers]
+        [0.5294, 0.0, 0.4706]
     """
 
     def __init__(self, system: System, pools: tuple[PoolLaw, ...]) -> None:
@@ -126,6 +131,10 @@ def stationary_law(
             exponential or phase-type unless a formula holds for any sizes.
         policy: a policy or its spelling, such as "fixed:3"; greedy(p*) by default.
         method: "closed-form", "chain", or "auto": a closed form where one is known, else the chain.
+
+    Example:
+        >>> stationary_law(Scenario.single([1, 1.8], 0.8, 8))
+        StationaryLaw(8 servers, greedy(p*), 5 states)
     """
     choice(method, METHODS, "method", ChainError)
     return solve_system(build_system(scenario, policy), method)

@@ -44,7 +44,13 @@ class _Header(NamedTuple):
 
 
 def read_curve(path: Path | str) -> SpeedUp:
-    """Read a curve from a CSV file; errors name the file and the line."""
+    r"""Read a curve from a CSV file; errors name the file and the line.
+
+    Example:
+        >>> _ = Path("curve.csv").write_text("width,time\n1,60\n2,35\n")
+        >>> read_curve("curve.csv")
+        SpeedUp({1: 1, 2: 1.71429})
+    """
     path = checked_path(path)
     rows = read_lines(path, MOST_BYTES)
     line, text = next(rows, (0, ""))

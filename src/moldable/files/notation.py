@@ -54,7 +54,12 @@ USAGES: Final = {
 
 
 def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
-    """Read a curve from one line of text; file names are relative to `folder`."""
+    """Read a curve from one line of text; file names are relative to `folder`.
+
+    Example:
+        >>> parse_speedup("amdahl:0.9:3")
+        SpeedUp({1: 1, 2: 1.81818, 3: 2.5})
+    """
     check_type(text, str, "curve", InputError, "text such as '1,1.8,2.5'")
     text = text.strip()
     if not text:
@@ -76,7 +81,12 @@ def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
 
 
 def parse_regime(text: str) -> Regime:
-    """Read `ALPHA,BETA`; fractions such as 2/3 are allowed."""
+    """Read `ALPHA,BETA`; fractions such as 2/3 are allowed.
+
+    Example:
+        >>> parse_regime("1/2,0.1")
+        Regime(alpha=0.5, beta=0.1)
+    """
     check_type(text, str, "regime", InputError, "text such as '2/3,0.1'")
     parts = text.split(",")
     if len(parts) != 2:  # noqa: PLR2004 - alpha and beta
@@ -89,7 +99,12 @@ def parse_regime(text: str) -> Regime:
 
 
 def parse_arrivals(text: str, folder: Path = Path()) -> Arrivals:
-    """Read an arrival process from one line of text; file names are relative to `folder`."""
+    """Read an arrival process from one line of text; file names are relative to `folder`.
+
+    Example:
+        >>> parse_arrivals("renewal:2").gap
+        Lognormal(cv=2.0)
+    """
     check_type(text, str, "arrivals", WorkloadError, "text such as 'renewal:2'")
     text = text.strip()
     name, _, rest = text.partition(":")

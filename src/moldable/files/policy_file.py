@@ -24,7 +24,13 @@ Rule = Policy | Equi | str | Path | None
 
 
 def read_policy_file(path: Path | str) -> Policy:
-    """Read a policy from a JSON file."""
+    """Read a policy from a JSON file.
+
+    Example:
+        >>> _ = Path("fixed.json").write_text('{"policy": "fixed", "width": 3}')
+        >>> read_policy_file("fixed.json")
+        FixedWidth(width=3, strict=False)
+    """
     path = checked_path(path)
     text = read_text(path)
     try:
@@ -38,7 +44,13 @@ def read_policy_file(path: Path | str) -> Policy:
 
 
 def write_policy_file(policy: Policy, path: Path | str) -> None:
-    """Write a policy to a JSON file atomically; an existing file is replaced."""
+    """Write a policy to a JSON file atomically; an existing file is replaced.
+
+    Example:
+        >>> write_policy_file(Thresholds({"jobs": {1: 1, 4: 2}}), "table.json")
+        >>> read_policy_file("table.json").describe()
+        '1 server from 1 idle, 2 from 4'
+    """
     write_whole(checked_path(path), f"{to_json(policy)}\n".encode(), "policy file")
 
 

@@ -56,11 +56,16 @@ _RUN: Final = re.compile(r"[\w\-. \t]+")
 
 
 def read_scenario(path: Path | str, servers: int | None = None) -> Scenario:
-    """Read a scenario from a TOML file.
+    r"""Read a scenario from a TOML file.
 
     Args:
         path: name of the file.
         servers: number of servers; by default the number in the file.
+
+    Example:
+        >>> _ = Path("c.toml").write_text("[[class]]\narrival_rate = 2.0\nspeedup = [1, 1.8]\n")
+        >>> read_scenario("c.toml", servers=4).load
+        0.5
     """
     path = checked_path(path)
     text = read_text(path, MOST_BYTES)

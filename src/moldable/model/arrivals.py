@@ -32,7 +32,12 @@ class ArrivalStream(Protocol):
 
 
 class Arrivals(ABC):
-    """An arrival process."""
+    """An arrival process.
+
+    Example:
+        >>> isinstance(Poisson(), Arrivals)
+        True
+    """
 
     @abstractmethod
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
@@ -47,7 +52,12 @@ class Arrivals(ABC):
 @final
 @dataclass(frozen=True)
 class Poisson(Arrivals):
-    """Poisson arrivals."""
+    """Poisson arrivals.
+
+    Example:
+        >>> str(Poisson())
+        'poisson'
+    """
 
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
         """Start a realisation."""
@@ -64,6 +74,10 @@ class Renewal(Arrivals):
 
     Args:
         gap: distribution of the time between arrivals; its mean 1 is scaled to the rate.
+
+    Example:
+        >>> str(Renewal(Lognormal(2)))
+        'renewal:lognormal:2'
     """
 
     gap: SizeLaw
@@ -92,6 +106,10 @@ class MarkovModulated(Arrivals):
     Args:
         levels: relative rates of the levels, scaled so that their long-run mean is the rate.
         switching: rate of jumps from each level (row) to each other level (column).
+
+    Example:
+        >>> str(MarkovModulated((0.5, 2), ((0, 0.1), (0.2, 0))))
+        'mmpp:0.5,2.0:0.1,0.2'
     """
 
     levels: tuple[float, ...]
@@ -186,6 +204,10 @@ class ArrivalTimes(Arrivals):
         classes: position of the class of each arrival in the workload; by default classes are drawn
             in proportion to their rates.
         source: the name of their file.
+
+    Example:
+        >>> ArrivalTimes([0.0, 0.5, 2.0])
+        ArrivalTimes(3 arrival times)
     """
 
     times: Sequence[float] | Floats

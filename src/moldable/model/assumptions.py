@@ -27,6 +27,10 @@ class Violation:
         width: the width.
         amount: the violation, relative to the value that would just comply.
         message: a description.
+
+    Example:
+        >>> [each.assumption for each in SpeedUp([1, 1.8, 1.7]).violations()]
+        ['increasing']
     """
 
     assumption: str

@@ -20,6 +20,10 @@ class Regime:
     Args:
         alpha: exponent with which the load approaches 1; at least 0.
         beta: distance of the load from 1 at n = 1; above 0.
+
+    Example:
+        >>> Regime(alpha=0.5, beta=0.1).load(100)
+        0.99
     """
 
     alpha: float

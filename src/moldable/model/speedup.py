@@ -55,6 +55,12 @@ class SpeedUp:
         speedups: the speed-up at each of them.
         baseline: how the time on one server was estimated, if it was not given; otherwise empty.
         repeats: the widths that `from_times` was given several times, and their spread.
+
+    Example:
+        >>> SpeedUp([1, 1.8, 2.5])[3]
+        2.5
+        >>> SpeedUp({1: 1, 4: 3.5}).widths.tolist()
+        [1, 4]
     """
 
     widths: Ints

@@ -98,6 +98,10 @@ class Workload:
         classes: at least one class; names must differ.
         sharing: "pool" if every class may use every idle server, "reserved" if each class has its
             own servers.
+
+    Example:
+        >>> Workload([JobClass("a", 2.0, [1, 1.8]), JobClass("b", 1.0, [1, 1.5])]).arrival_rate
+        3.0
     """
 
     classes: tuple[JobClass, ...]

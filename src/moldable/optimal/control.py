@@ -54,6 +54,11 @@ class OptimalControl(Result):
         values: of the states relative to the empty one, in the units of `cost`.
         problem: the states, and the kinds of jobs.
         provenance: versions, parameters and machine.
+
+    Example:
+        >>> best = optimal_control(Scenario.single([1, 1.8, 2.5], 0.8, 8), blocking_cost=4)
+        >>> best.grant("jobs", Observation(idle=8, running={})), best.widths_by_idle["jobs"]
+        (3, (0, 1, 1, 2, 2, 2, 2, 3, 3))
     """
 
     blocking_cost: float
@@ -172,6 +177,10 @@ def optimal_control(
         tolerance: largest relative distance between the bounds of the optimal cost.
         start: the optimum of the same scenario at another blocking cost, from whose values to
             start.
+
+    Example:
+        >>> optimal_control(Scenario.single([1, 1.8, 2.5], 0.8, 8), blocking_cost=4).states
+        41
     """
     scenario, blocking_cost = checked_scenario(scenario), checked_blocking_cost(blocking_cost)
     if start is None:

@@ -38,6 +38,10 @@ class TradeoffCurve(Result):
 
     Attributes:
         controls: one for each blocking cost, ascending; blocking falls and time rises.
+
+    Example:
+        >>> tradeoff(Scenario.single([1, 1.8, 2.5], 0.8, 8), [2, 8]).to_frame().shape
+        (2, 5)
     """
 
     controls: tuple[OptimalControl, ...]
@@ -107,6 +111,10 @@ def tradeoff(
         blocking_costs: costs of a blocked job, in mean sizes.
         tolerance: largest relative distance between the bounds of each optimal cost.
         threads: all cores by default; they do not change the results.
+
+    Example:
+        >>> tradeoff(Scenario.single([1, 1.8, 2.5], 0.8, 8), [2, 8])
+        TradeoffCurve(2 blocking costs, (blocking, time) from (0.261, 0.5506) to (0.1462, 0.9318))
     """
     costs = checked_blocking_costs(blocking_costs)
     check_seed_and_threads(None, threads)

@@ -25,6 +25,10 @@ class FixedWidth(Policy):
         width: the width; every class must allow it.
         strict: whether a job is blocked unless that many servers are idle, rather than getting
             fewer.
+
+    Example:
+        >>> FixedWidth(3, strict=True).name
+        'fixed width 3, strict'
     """
 
     width: int

@@ -32,6 +32,10 @@ class GreedyP(PolicyByClass[Mapping[int, float]]):
     Args:
         shares: for each class name, the share of its jobs given each width.
         label: the name in reports.
+
+    Example:
+        >>> GreedyP({"jobs": {2: 0.25, 3: 0.75}}).describe()
+        '2 (25 %) or 3 (75 %) servers, or as many as are idle'
     """
 
     shares: Mapping[str, Mapping[int, float]] = field(metadata={"key": "classes"})
@@ -80,7 +84,12 @@ class GreedyP(PolicyByClass[Mapping[int, float]]):
 @final
 @dataclass(frozen=True)
 class Greedy(Policy):
-    """Give every job as many servers as it can use, up to its widest width."""
+    """Give every job as many servers as it can use, up to its widest width.
+
+    Example:
+        >>> Greedy().with_classes(Scenario.single([1, 1.8, 2.5], 0.8, 8)).grant("jobs", idle=2)
+        2
+    """
 
     name = "greedy"
     ignores_idle = True
@@ -97,6 +106,10 @@ def greedy_p(scenario: ScenarioOrFile, design_load: float | None = None) -> Gree
         scenario: the classes and the cluster.
         design_load: compute the shares for this load instead; above the true load it leaves
             headroom, trading execution time for blocking.
+
+    Example:
+        >>> greedy_p(Scenario.single([1, 1.8, 2.5], 0.9, 8)).describe()
+        '2 (100 %) servers, or as many as are idle'
     """
     scenario = checked_scenario(scenario)
     if design_load is None:

@@ -27,6 +27,10 @@ class Observation:
         idle: idle servers among those that the job may use.
         waiting: jobs that wait for a server.
         running: running jobs by class name and width; None where that is not known.
+
+    Example:
+        >>> Observation(idle=5, running={"jobs": {1: 3}}).idle
+        5
     """
 
     idle: int

@@ -48,12 +48,11 @@ class Policy:
         name: what reports call the policy.
 
     Example:
-        >>> from moldable import Policy, Scenario, evaluate
         >>> class LeaveTwoIdle(Policy):
         ...     def decide(self, job_class, idle):
         ...         return {max(idle - 2, 0): 1.0}
         >>> round(evaluate(Scenario.single([1, 1.8, 2.5], 0.5, 8), LeaveTwoIdle()).blocking, 4)
-        0.2
+        0.3299
     """
 
     strict: bool = False

@@ -42,6 +42,10 @@ class Thresholds(PolicyByClass[Mapping[int, Choice]]):
     Args:
         tables: for each class name, {idle count: choice from there on}, the counts ascending. A
             choice is a width, or {width: probability} to draw one at random.
+
+    Example:
+        >>> Thresholds({"jobs": {1: 1, 4: 2}}).describe()
+        '1 server from 1 idle, 2 from 4'
     """
 
     tables: Mapping[str, Mapping[int, Choice]] = field(metadata={"key": "classes"})

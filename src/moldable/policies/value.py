@@ -59,6 +59,10 @@ def value_policy(scenario: ScenarioOrFile, blocking_cost: float) -> Thresholds:
         scenario: classes that share one pool. Arrivals are taken to be Poisson, and of the sizes
             only the means are used.
         blocking_cost: what a blocked job costs, in mean sizes.
+
+    Example:
+        >>> value_policy(Scenario.single([1, 1.8, 2.5], 0.8, 8), blocking_cost=4).describe()
+        '1 server from 1 idle, 2 from 3, 3 from 7'
     """
     scenario = checked_scenario(scenario)
     return value_function(Kinds.of(scenario), blocking_cost).policy.with_classes(scenario)

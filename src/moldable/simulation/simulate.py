@@ -104,6 +104,11 @@ def simulate(
         threads: number of threads; all cores by default.
         executor: any `concurrent.futures.Executor` that runs chunks of replications instead.
         progress: called with (finished, planned) replications.
+
+    Example:
+        >>> answer = simulate(Scenario.single([1, 1.8], 0.8, 8), "fixed:2", jobs=10_000, seed=1)
+        >>> answer.blocking.interval[0] < 0.3 < answer.blocking.interval[1]
+        False
     """
     most = MOST_REPLICATIONS
     options = RunOptions(

@@ -118,6 +118,11 @@ class ClassPerformance:
         mean_execution_time: of its accepted jobs, in units of time.
         width_shares: share of its accepted jobs granted each width.
         mean_jobs: its jobs of each width in the system, per server of the cluster.
+
+    Example:
+        >>> (jobs,) = evaluate(Scenario.single([1, 1.8], 0.8, 8)).classes
+        >>> jobs.name, sorted(jobs.width_shares)
+        ('jobs', [2])
     """
 
     name: str
@@ -154,6 +159,10 @@ class ExactDetail:
         states: number of states of the chain.
         error_bound: on its probabilities and, relatively, on the blocking.
         neglected_mass: bound on the probability of states that were left out.
+
+    Example:
+        >>> evaluate(Scenario.single([1, 1.8], 0.8, 8)).detail.states
+        5
     """
 
     states: int
@@ -176,6 +185,10 @@ class SimulationDetail:
         warmup: discarded time, in mean sizes.
         converged: whether the requested precision was reached; True if none was requested.
         interrupted: whether the run was stopped early.
+
+    Example:
+        >>> simulate(Scenario.single([1, 1.8], 0.8, 8), jobs=100, seed=1).detail.seed
+        1
     """
 
     estimator: str
@@ -210,6 +223,11 @@ class Performance(Result):
         provenance: versions, parameters and machine.
         scenario: the scenario that was evaluated.
         policy: the policy as data, as in its file; only its name if it is code.
+
+    Example:
+        >>> answer = evaluate(Scenario.single([1, 1.8], 0.8, 8), "fixed:2")
+        >>> answer.method, round(answer.blocking, 4), round(answer.mean_execution_time, 4)
+        ('closed-form', 0.2661, 0.5556)
     """
 
     blocking: Estimate

@@ -37,6 +37,11 @@ class FluidPath(Result):
         optimum: the allocation in force, which fixes y and the rates.
         start: jobs per server at each allowed width at time 0, as a vector over
             `optimum.widths` or a mapping width -> jobs per server.
+
+    Example:
+        >>> path = FluidPath(optimum([1, 1.8, 2.5], 0.8), start=[0, 0, 0])
+        >>> path.busy_fraction([0.0, 1.0]).round(4).tolist(), path.valid_until
+        ([0.0, 0.8812], inf)
     """
 
     optimum: Optimum

@@ -47,6 +47,10 @@ class Bounds(Result):
         vacuous: whether the blocking bound is 1 or more.
         optimum: the optimum that the bounds are about.
         alpha: of the regime.
+
+    Example:
+        >>> bounds([1, 1.8, 2.5], 0.8, 10**6).to_frame()["quantity"].tolist()
+        ['distance', 'blocking', 'time_gap']
     """
 
     distance: float
@@ -88,6 +92,10 @@ def bounds(speedup: Curve, load: float, servers: int, *, alpha: float = 0.0) -> 
         load: arrival rate x mean size / servers.
         servers: n.
         alpha: how the load approaches 1 as n grows, for `order`; 0 for a fixed load.
+
+    Example:
+        >>> bounds([1, 1.8, 2.5], 0.8, 1000).proof
+        'complete'
     """
     load, alpha = checked_load(load), number(alpha, "alpha", LimitError)
     servers = whole(servers, "servers", LimitError)

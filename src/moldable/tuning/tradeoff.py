@@ -63,6 +63,10 @@ class ValueTradeoff(Result):
         greedy: the widest width that fits.
         seed: that reproduces the result; None if nothing was simulated.
         warnings: what a reader should know.
+
+    Example:
+        >>> value_tradeoff(Scenario.single([1, 1.8], 0.8, 8), [2, 8]).to_frame()["policy"].tolist()
+        ['true optimum', 'true optimum', 'value policy', 'value policy', 'greedy(p*)', 'greedy']
     """
 
     optimum: TradeoffCurve | None
@@ -135,6 +139,10 @@ def value_tradeoff(
         seed: random seed of simulations; a fresh one if not given.
         threads: threads of simulations; all cores by default.
         progress: called with a description of each step when it begins.
+
+    Example:
+        >>> value_tradeoff(Scenario.single([1, 1.8], 0.8, 8), [2, 8]).value_policy[0].blocking_cost
+        2.0
     """
     scenario, report = checked_scenario(scenario), progress or no_progress
     costs, kinds = checked_blocking_costs(blocking_costs), Kinds.of(scenario)

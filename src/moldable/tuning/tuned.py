@@ -34,6 +34,11 @@ class Tuned(Result):
         certified: whether the limit is kept exactly, or at the upper end of the 95 % interval; True
             if there is no limit.
         stresses: performance where arrivals are burstier or the load is higher.
+
+    Example:
+        >>> tuned = tune(Scenario.single([1, 1.8, 2.5], 0.8, 8), max_blocking=0.2)
+        >>> tuned.policy.grant("jobs", idle=8), tuned.certified
+        (3, True)
     """
 
     blocking_cost: float | None

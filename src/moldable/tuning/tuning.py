@@ -77,6 +77,10 @@ def tune(
         seed: random seed of simulations; a fresh one if not given.
         threads: threads of simulations; all cores by default.
         progress: called with a description of each step when it begins.
+
+    Example:
+        >>> tune(Scenario.single([1, 1.8, 2.5], 0.8, 8), max_blocking=0.2).thresholds
+        '1 server from 1 idle, 1 (73.8 %) or 2 (26.2 %) from 2, 2 from 3, 3 from 6'
     """
     scenario = checked_scenario(scenario)
     if len(scenario.workload.classes) == 1:  # it always shares with itself

@@ -28,7 +28,12 @@ _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 @final
 @dataclass(frozen=True, slots=True)
 class Deterministic(SizeLaw):
-    """Constant sizes."""
+    """Constant sizes.
+
+    Example:
+        >>> Deterministic().variance
+        0.0
+    """
 
     name: ClassVar[str] = "deterministic"
 
@@ -56,6 +61,10 @@ class Pareto(SizeLaw):
 
     Args:
         shape: above 1, so that the mean is finite; the paper uses 1.5.
+
+    Example:
+        >>> Pareto(1.5).variance
+        inf
     """
 
     name: ClassVar[str] = "pareto"
@@ -103,6 +112,10 @@ class Lognormal(SizeLaw):
 
     Args:
         cv: the coefficient of variation, above 0.
+
+    Example:
+        >>> Lognormal(2).variance
+        4.0
     """
 
     name: ClassVar[str] = "lognormal"
@@ -145,6 +158,10 @@ class Weibull(SizeLaw):
 
     Args:
         shape: below 1 the tail is heavier than exponential, above 1 lighter.
+
+    Example:
+        >>> round(Weibull(0.7).variance, 4)
+        2.1387
     """
 
     name: ClassVar[str] = "weibull"

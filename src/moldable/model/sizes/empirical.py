@@ -39,6 +39,10 @@ class Empirical(SizeLaw):
         sizes: the rescaled sizes, ascending and read-only.
         measured_mean: the mean before rescaling.
         source: the name of their file.
+
+    Example:
+        >>> Empirical([30, 10, 20]).measured_mean
+        20.0
     """
 
     name: ClassVar[str] = "empirical"

@@ -50,6 +50,11 @@ class FromScipy(SizeLaw):
         frozen: the distribution.
         own_mean: its mean, by which sizes are divided.
         quantiles: by which distributions are compared.
+
+    Example:
+        >>> from scipy import stats
+        >>> round(FromScipy(stats.gamma(2.5)).variance, 4)
+        0.4
     """
 
     name: ClassVar[str] = "scipy"

@@ -30,7 +30,12 @@ ONE_PHASE: Final = PhaseRepresentation([1.0], [[-1.0]])
 @final
 @dataclass(frozen=True, slots=True)
 class Exponential(SizeLaw):
-    """Exponential sizes, the distribution of the paper."""
+    """Exponential sizes, the distribution of the paper.
+
+    Example:
+        >>> round(float(Exponential().cdf(1.0)), 4)
+        0.6321
+    """
 
     name: ClassVar[str] = "exponential"
 
@@ -59,6 +64,10 @@ class MixedErlang(SizeLaw):
 
     Args:
         probabilities: probabilities of 1, 2, ... phases; the paper uses 0.4 and 0.6.
+
+    Example:
+        >>> str(MixedErlang((0.4, 0.6)))
+        'mixed-erlang:0.4,0.6'
     """
 
     name: ClassVar[str] = "mixed-erlang"
@@ -156,6 +165,10 @@ class Hyperexponential(SizeLaw):
 
     Args:
         cv: the coefficient of variation, at least 1.
+
+    Example:
+        >>> round(Hyperexponential(2).variance, 4)
+        4.0
     """
 
     name: ClassVar[str] = "hyperexponential"
@@ -213,6 +226,10 @@ class PhaseType(SizeLaw):
 
     Attributes:
         phases: the distribution after rescaling.
+
+    Example:
+        >>> round(PhaseType([1, 0], [[-2, 2], [0, -2]]).variance, 4)
+        0.5
     """
 
     name: ClassVar[str] = "phase-type"
