@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from moldable.evaluation.compare import Compared, Comparison
-from moldable.system.performance import Estimate
+from moldable.system.estimate import Estimate
 
 UNBEATEN, YARDSTICK = "*", "~"
 METHODS = {"closed-form": "formula", "chain": "chain", "simulate": "simulated"}

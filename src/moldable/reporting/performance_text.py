@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 from moldable.reporting.words import percent
-from moldable.system.performance import Estimate, ExactDetail, Performance, SimulationDetail
+from moldable.system.estimate import Estimate
+from moldable.system.performance import ExactDetail, Performance, SimulationDetail
 
 
 def show_performance(console: Console, answer: Performance) -> None:
