@@ -35,7 +35,7 @@ from moldable import (
 )
 from moldable.policies import Rigid
 from moldable.sizes import Deterministic, Lognormal, MixedErlang, Pareto
-from moldable.system.performance import Estimate
+from moldable.system.estimate import Estimate
 from simulation.coverage import OWN, RARE_CLASS, Reserve
 from verification.verdict import Verdict
 

@@ -37,7 +37,7 @@ from .policies.policy_table import Policy as Policy
 from .policies.thresholds import Thresholds as Thresholds
 from .policies.value import value_policy as value_policy
 from .simulation.simulate import simulate as simulate
-from .system.performance import Estimate as Estimate
+from .system.estimate import Estimate as Estimate
 from .system.performance import Performance as Performance
 from .tuning.tuned import Tuned as Tuned
 from .tuning.tuning import tune as tune

@@ -11,13 +11,8 @@ from moldable.model.assumptions import Violation
 from moldable.optimal.constrained import LeastTime
 from moldable.optimal.control import OptimalControl
 from moldable.optimal.curve import TradeoffCurve
-from moldable.system.performance import (
-    ClassPerformance,
-    Estimate,
-    ExactDetail,
-    Performance,
-    SimulationDetail,
-)
+from moldable.system.estimate import Estimate
+from moldable.system.performance import ClassPerformance, ExactDetail, Performance, SimulationDetail
 from moldable.theory.fluid import FluidPath
 from moldable.theory.stein import Bounds
 from moldable.tuning.tradeoff import ValueTradeoff

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from moldable import Performance, Scenario, SpeedUp, evaluate
-from moldable.system.performance import Estimate
+from moldable.system.estimate import Estimate
 
 
 def performing(blocking: Estimate, mean_time: float) -> Performance:

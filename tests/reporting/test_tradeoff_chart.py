@@ -11,7 +11,7 @@ from moldable.cli.output import console
 from moldable.optimal import tradeoff
 from moldable.reporting.tradeoff_chart import ROWS, WIDEST, show_tradeoff_chart
 from moldable.reporting.tradeoff_plot import tradeoff_figure
-from moldable.system.performance import Estimate
+from moldable.system.estimate import Estimate
 from moldable.tuning import value_tradeoff
 from moldable.tuning.tradeoff import ValuePoint, ValueTradeoff
 from reporting.answers import performing

@@ -9,7 +9,7 @@ import pytest
 from moldable import Scenario, SpeedUp, Thresholds
 from moldable.optimal import tradeoff
 from moldable.reporting.tradeoff_text import show_tradeoff
-from moldable.system.performance import Estimate
+from moldable.system.estimate import Estimate
 from moldable.tuning.tradeoff import ValuePoint, ValueTradeoff
 from reporting.answers import performing
 

@@ -9,7 +9,7 @@ import pytest
 from moldable import Thresholds
 from moldable.policies.decisions import DecisionRow, Decisions
 from moldable.reporting.tuning_text import show_tuned
-from moldable.system.performance import Estimate
+from moldable.system.estimate import Estimate
 from moldable.tuning.families import Static
 from moldable.tuning.reference import Best
 from moldable.tuning.tuned import Tuned

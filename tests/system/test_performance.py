@@ -11,7 +11,8 @@ import pickle
 import pytest
 
 from moldable import Scenario
-from moldable.system.performance import Estimate, ExactDetail, Performance, SimulationDetail
+from moldable.system.estimate import Estimate
+from moldable.system.performance import ExactDetail, Performance, SimulationDetail
 
 
 @pytest.mark.parametrize(

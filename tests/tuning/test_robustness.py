@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from moldable import ArrivalTimes, Renewal, Scenario, SpeedUp, evaluate, tune
+from moldable import Scenario, SpeedUp, evaluate, tune
+from moldable.arrivals import ArrivalTimes, Renewal
 from moldable.model.sizes import Lognormal
 
 SMALL = Scenario.single(SpeedUp([1, 1.8, 2.5]), 0.8, 12)

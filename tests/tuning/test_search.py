@@ -10,7 +10,7 @@ import pytest
 from moldable import Scenario, SpeedUp, evaluate
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
-from moldable.system.performance import Estimate
+from moldable.system.estimate import Estimate
 from moldable.tuning.evaluator import Evaluator
 from moldable.tuning.families import DesignLoads, Family, ValueTables
 from moldable.tuning.search import LimitSearch, least_cost

@@ -21,8 +21,9 @@ from moldable.policies.equi import Equi
 from moldable.policies.policy_table import Policy
 from moldable.simulation.paired import Paired, Sample, difference, simulate_together
 from moldable.simulation.replications import Progress
+from moldable.system.estimate import Estimate
 from moldable.system.loss_system import System, build_system
-from moldable.system.performance import Estimate, Performance
+from moldable.system.performance import Performance
 
 EQUAL: Final = 1e-12
 

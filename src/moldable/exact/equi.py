@@ -8,7 +8,8 @@ from moldable.arrays import Floats
 from moldable.errors import ChainError
 from moldable.model.scenario import Scenario
 from moldable.policies.equi import Equi
-from moldable.system.performance import ClassPerformance, Estimate, ExactDetail, Performance
+from moldable.system.estimate import Estimate
+from moldable.system.performance import ClassPerformance, ExactDetail, Performance
 from moldable.system.provenance import provenance
 
 

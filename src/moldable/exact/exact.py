@@ -17,9 +17,10 @@ from moldable.exact.states import MOST_STATES
 from moldable.exact.theory import Theory
 from moldable.model.scenario import ScenarioOrFile
 from moldable.policies.policy_table import Policy
+from moldable.system.estimate import Estimate
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import System, build_system, by_pool
-from moldable.system.performance import ClassPerformance, Estimate, ExactDetail, Performance
+from moldable.system.performance import ClassPerformance, ExactDetail, Performance
 from moldable.system.provenance import provenance
 
 METHODS: Final = ("auto", "closed-form", "chain")

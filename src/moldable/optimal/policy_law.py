@@ -10,7 +10,8 @@ from moldable.exact.states import Chain, product_form
 from moldable.exact.stationary import stationary
 from moldable.optimal.policy_iteration import BestPolicy, Decisions
 from moldable.optimal.problem import ControlProblem
-from moldable.system.performance import ClassPerformance, Estimate
+from moldable.system.estimate import Estimate
+from moldable.system.performance import ClassPerformance
 
 CONSERVED = 1e-9
 """Largest relative difference between arriving and departing jobs."""

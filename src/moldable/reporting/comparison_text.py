@@ -7,7 +7,7 @@ from rich.console import Console
 from moldable.evaluation.compare import Compared, Comparison
 from moldable.reporting.tables import plain_table, print_table
 from moldable.reporting.words import times_are
-from moldable.system.performance import Estimate
+from moldable.system.estimate import Estimate
 
 PARETO_OPTIMAL, REFERENCE = "*", "~"
 METHODS = {"closed-form": "formula", "chain": "chain", "simulate": "simulated"}

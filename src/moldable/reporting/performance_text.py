@@ -8,7 +8,8 @@ from rich.table import Table
 from moldable.model.units import SYMBOLS, duration, rate
 from moldable.reporting.tables import print_table
 from moldable.reporting.words import percent, times_are
-from moldable.system.performance import Estimate, ExactDetail, Performance, SimulationDetail
+from moldable.system.estimate import Estimate
+from moldable.system.performance import ExactDetail, Performance, SimulationDetail
 
 
 def show_performance(console: Console, answer: Performance) -> None:

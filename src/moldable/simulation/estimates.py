@@ -14,9 +14,10 @@ import numpy as np
 from moldable.arrays import Floats, Mask
 from moldable.model.arrivals import ArrivalTimes
 from moldable.simulation.plan import Tallies
+from moldable.system.estimate import Estimate
 from moldable.system.granted import by_width, width_shares
 from moldable.system.loss_system import System
-from moldable.system.performance import ClassPerformance, Estimate
+from moldable.system.performance import ClassPerformance
 
 CONFIDENCE: Final = 0.95
 TAIL: Final = (1.0 - CONFIDENCE) / 2.0

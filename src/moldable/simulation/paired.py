@@ -18,8 +18,9 @@ from moldable.simulation import estimates
 from moldable.simulation.replications import Progress
 from moldable.simulation.run import STEP, Run, run_until_precise
 from moldable.simulation.simulate import RunOptions, fresh_seed, prepare_run
+from moldable.system.estimate import Estimate
 from moldable.system.loss_system import System
-from moldable.system.performance import Estimate, Performance
+from moldable.system.performance import Performance
 
 KERNEL: Final = "bucket-ring"
 """In this kernel a job has the same size whatever its width."""

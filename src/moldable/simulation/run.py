@@ -18,9 +18,10 @@ from moldable.errors import SimulationError
 from moldable.simulation import estimates
 from moldable.simulation.plan import Plan, Tallies, joined
 from moldable.simulation.replications import ChunkRunner, Progress, cut
+from moldable.system.estimate import Estimate
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import mean_size
-from moldable.system.performance import Estimate, Performance, SimulationDetail
+from moldable.system.performance import Performance, SimulationDetail
 from moldable.system.provenance import provenance
 
 ABSOLUTE: Final = 1e-4

@@ -22,8 +22,8 @@ from moldable.simulation.estimates import around
 from moldable.simulation.plan import SPLITTING, child_seed
 from moldable.simulation.replications import count_workers
 from moldable.system.count_model import ChainModel, chain_model
+from moldable.system.estimate import Estimate
 from moldable.system.loss_system import System, build_system
-from moldable.system.performance import Estimate
 from moldable.threads import on_threads
 
 RUNS: Final = 2048
