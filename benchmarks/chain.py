@@ -10,6 +10,7 @@ import time
 from benchmarks.peers import with_line_chain
 from benchmarks.table import Row, best_seconds
 from moldable import JobClass, Regime, Scenario, SpeedUp, Workload, evaluate
+from moldable.errors import NearlyDecomposableError
 from moldable.exact.closed_forms import erlang_b
 from moldable.exact.exact import stationary_law
 from moldable.policies import Rigid
@@ -100,10 +101,16 @@ def _growth() -> list[Row]:
     found = []
     for servers in GROWING:
         scenario = Scenario.single(SUB_LINEAR, 0.85, servers)
-        started = time.process_time()
-        answer = stationary_law(scenario).performance()
-        spent = time.process_time() - started
         goal = servers == 262
+        started = time.process_time()
+        try:
+            answer = stationary_law(scenario).performance()
+        except NearlyDecomposableError:
+            target = "below 60 s" if goal else ""
+            met = False if goal else None
+            found.append(Row(f"three widths, n = {servers}", "error not bounded", target, met))
+            continue
+        spent = time.process_time() - started
         found.append(
             Row(
                 f"three widths, n = {servers}, {answer.detail.states:,} states",

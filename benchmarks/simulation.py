@@ -168,7 +168,10 @@ def scaling() -> list[Row]:
     ):
         options = {"jobs": jobs, "replications": replications, "seed": 1, "warmup": 0.0}
         one, two = walls(
-            *(partial(simulate, workload(law), N, threads=threads, **options) for threads in (1, 2))
+            *(
+                partial(simulate, Scenario(workload(law), N), threads=threads, **options)
+                for threads in (1, 2)
+            )
         )
         rows.append(
             Row(

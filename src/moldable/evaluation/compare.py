@@ -80,7 +80,7 @@ class Comparison(Result):
 
     Example:
         >>> found = compare(Scenario.single([1, 1.8, 2.5], 0.8, 8), ["greedy-p", "greedy"])
-        >>> found.unbeaten
+        >>> found.pareto_optimal
         ('greedy-p', 'greedy')
     """
 
@@ -158,7 +158,7 @@ def compare(
 
     Example:
         >>> scenario = Scenario.single([1, 1.8, 2.5], 0.8, 8)
-        >>> compare(scenario, {"one": "fixed:1", "two": "fixed:2"}).unbeaten
+        >>> compare(scenario, {"one": "fixed:1", "two": "fixed:2"}).pareto_optimal
         ('one', 'two')
     """
     check_request(method, precision)

@@ -98,6 +98,7 @@ class Scenario:
             "servers": self.servers,
             "sharing": self.workload.sharing,
             "arrivals": str(self.arrivals),
+            "time_unit": self.time_unit,
             "classes": [job_class.to_dict() for job_class in self.workload.classes],
         }
 
