@@ -88,7 +88,7 @@ def simulate(
         policy: decides how many servers a job gets, or its spelling, such as "fixed:3"; greedy(p*)
             by default.
         jobs: arrivals to count in each replication, by default a million (half a million with a
-            precision). The chain kernel counts over a fixed time in which so many are expected.
+            precision). The chain kernel counts over a fixed time in which this number is expected.
         replications: independent runs, whose spread gives the intervals.
         warmup: time at the start that is not counted, in mean sizes; by default chosen by a pilot
             run.
