@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -275,3 +276,8 @@ def test_results_are_readable():
     text = repr(optimum(PAPER, 0.8))
     assert "3: 0.625" in text
     assert "mean_execution_time=0.375" in text
+
+
+def test_numbers_of_numpy_become_json():
+    found = optimum(SpeedUp([1, 1.8]), np.float64(0.8), servers=np.int64(4)).to_dict()
+    assert json.loads(json.dumps(found))["inputs"]["servers"] == 4

@@ -204,6 +204,8 @@ def optimum(curve: Curve | Frontier, load: float, *, servers: int | None = None)
         >>> answer.support, round(answer.mean_execution_time, 4)
         ((3, 4), 0.375)
     """
+    if servers is not None:
+        servers = whole(servers, "servers", WorkloadError)
     frontier = _fitting_frontier(curve, servers)
     load = checked_load(load)
     if not frontier.reaches(1.0 / load):
@@ -219,7 +221,7 @@ def optimum(curve: Curve | Frontier, load: float, *, servers: int | None = None)
 def _fitting_frontier(curve: Curve | Frontier, servers: int | None) -> Frontier:
     """Return the frontier of the widths that fit on this many servers."""
     speedup = curve.speedup if isinstance(curve, Frontier) else as_speedup(curve)
-    fits = speedup if servers is None else speedup.up_to(whole(servers, "servers", WorkloadError))
+    fits = speedup if servers is None else speedup.up_to(servers)
     return curve if isinstance(curve, Frontier) and fits is speedup else Frontier.of(fits)
 
 
