@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from moldable.errors import InputError, MoldableError, nearest, shown
+from moldable.errors import InputError, MoldableError, shown, suggest
 from moldable.text_files import STANDARD_INPUT
 
 SMALLEST: Final = 1e-100
@@ -61,7 +61,9 @@ def positive(value: object, name: str, error: Kind, hint: str = "correct it") ->
     return found
 
 
-def whole(value: object, name: str, error: Kind, least: int = 1, most: float = MOST_SERVERS) -> int:
+def checked_int(
+    value: object, name: str, error: Kind, least: int = 1, most: float = MOST_SERVERS
+) -> int:
     """Return an integer from `least` to `most`; the default range is that of server counts."""
     found = number(value, name, error)
     if not (found.is_integer() and least <= found <= most):
@@ -73,7 +75,7 @@ def whole(value: object, name: str, error: Kind, least: int = 1, most: float = M
 def choice(value: object, known: Collection[str], name: str, error: Kind) -> str:
     """Return the value if it is one of the known words."""
     if not isinstance(value, str) or value not in known:
-        raise error(f"{shown(value)} is unknown; {nearest(str(value), known)}", name)
+        raise error(f"{shown(value)} is unknown; {suggest(str(value), known)}", name)
     return value
 
 
@@ -87,7 +89,7 @@ def check_type(value: object, wanted: type, name: str, error: Kind, example: str
         )
 
 
-def listed(values: Iterable[T], name: str, error: Kind, example: str) -> list[T]:
+def as_list(values: Iterable[T], name: str, error: Kind, example: str) -> list[T]:
     """Return the values as a list."""
     try:
         return list(values)

@@ -158,7 +158,7 @@ def shortened(items: Iterable[object], most: int = 12) -> str:
     return ", ".join(words)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """Return a hint for the end of a message: the most similar known word, then all of them."""
     names = sorted(known)
     close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.5)

@@ -17,7 +17,7 @@ from moldable.allocation.certificate import Certificate, certify
 from moldable.allocation.frontier import Frontier, Mix, frozen
 from moldable.arrays import Floats, Ints
 from moldable.base_result import Result, Row
-from moldable.checks import whole
+from moldable.checks import checked_int
 from moldable.errors import InfeasibleError, WorkloadError, shortened
 from moldable.model.assumptions import ROUNDING
 from moldable.model.scenario import checked_load
@@ -205,7 +205,7 @@ def optimum(curve: Curve | Frontier, load: float, *, servers: int | None = None)
         ((3, 4), 0.375)
     """
     if servers is not None:
-        servers = whole(servers, "servers", WorkloadError)
+        servers = checked_int(servers, "servers", WorkloadError)
     frontier = _fitting_frontier(curve, servers)
     load = checked_load(load)
     if not frontier.reaches(1.0 / load):

@@ -270,10 +270,10 @@ def _with_size(scenario: Scenario, text: str, *, own_mean: bool) -> Scenario:
 
 def _refuse_no_servers(servers: int | None) -> None:
     """Check the number of servers, if there is one."""
-    from moldable.checks import whole
+    from moldable.checks import checked_int
 
     if servers is not None:
-        whole(servers, "servers", InputError)
+        checked_int(servers, "servers", InputError)
 
 
 def read_policy(text: str, scenario: Scenario) -> Policy | Equi | None:

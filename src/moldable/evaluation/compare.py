@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from moldable.base_result import MOST_ROWS, Result, Row
-from moldable.checks import listed
+from moldable.checks import as_list
 from moldable.errors import PolicyError
 from moldable.evaluation.evaluate import Unsolved, check_request, solve_equi, solve_exactly
 from moldable.files.policy_file import Rule, as_policy
@@ -204,7 +204,7 @@ def _named(
     if isinstance(policies, Mapping):
         named = dict(policies)
     else:
-        policies = listed(policies, "policies", PolicyError, "policies in a list: [Greedy()]")
+        policies = as_list(policies, "policies", PolicyError, "policies in a list: [Greedy()]")
         names = [
             "greedy(p*)" if policy is None else str(getattr(policy, "name", policy))
             for policy in policies

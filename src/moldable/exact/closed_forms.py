@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.checks import positive, whole
+from moldable.checks import checked_int, positive
 from moldable.errors import ChainError
 from moldable.exact.pool import Joint, PoolLaw
 from moldable.model.assumptions import ROUNDING
@@ -39,7 +39,7 @@ def erlang_b(slots: int, offered: float) -> float:
         >>> round(erlang_b(10, 8.0), 6)
         0.121661
     """
-    slots = whole(slots, "slots", ChainError, most=MOST_SLOTS)
+    slots = checked_int(slots, "slots", ChainError, most=MOST_SLOTS)
     offered = positive(offered, "offered", ChainError)
     return float(occupied_slots(slots, offered)[-1])
 

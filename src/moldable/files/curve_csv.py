@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from moldable.checks import LARGEST, SMALLEST, checked_path, whole
+from moldable.checks import LARGEST, SMALLEST, checked_int, checked_path
 from moldable.errors import InputError, SpeedUpError
 from moldable.model.speedup import SpeedUp
 from moldable.text_files import quoted, read_lines
@@ -146,7 +146,7 @@ def _pair(where: str, text: str, header: _Header) -> tuple[int, float]:
         raise InputError(
             f"{where}: {name}{quoted(cell)} is not a {kind}; write width,{header.kind}"
         ) from None
-    whole(width, f"{where}: width", InputError)
+    checked_int(width, f"{where}: width", InputError)
     if not SMALLEST <= value <= LARGEST:
         raise InputError(f"{where}: {header.kind} {cell} must be finite and above 0; correct it")
     return width, value

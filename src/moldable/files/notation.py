@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from moldable.checks import check_type, checked_path
-from moldable.errors import InputError, MoldableError, WorkloadError, nearest
+from moldable.errors import InputError, MoldableError, WorkloadError, suggest
 from moldable.files.curve_csv import read_curve
 from moldable.model.arrivals import Arrivals, ArrivalTimes, MarkovModulated, Poisson, Renewal
 from moldable.model.regime import Regime
@@ -75,7 +75,7 @@ def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
     if text[0].isalpha() and text.split(",")[0].lower() not in ("nan", "inf", "infinity"):
         raise InputError(
             f"curve {text!r} is neither numbers, a model nor a .csv file; "
-            f"{nearest(text, MODELS)}; a model is written {_usage('amdahl')}"
+            f"{suggest(text, MODELS)}; a model is written {_usage('amdahl')}"
         )
     return SpeedUp([_number(part, text) for part in text.split(",")])
 
@@ -115,7 +115,7 @@ def parse_arrivals(text: str, folder: Path = Path()) -> Arrivals:
         return read_arrival_times(folder / text)
     if name not in USAGES:
         raise WorkloadError(
-            f"unknown arrivals {text!r}; {nearest(name, USAGES)}, or a CSV file: times.csv"
+            f"unknown arrivals {text!r}; {suggest(name, USAGES)}, or a CSV file: times.csv"
         )
     try:
         return _process(name, rest, folder)
@@ -150,7 +150,7 @@ def _parse_model(text: str) -> SpeedUp:
     name, *values = text.split(":")
     name = name.strip().lower()
     if name not in MODELS:
-        raise InputError(f"unknown model {name!r} in {text!r}; {nearest(name, MODELS)}")
+        raise InputError(f"unknown model {name!r} in {text!r}; {suggest(name, MODELS)}")
     model = MODELS[name]
     if len(values) != len(model.parameters):
         raise InputError(

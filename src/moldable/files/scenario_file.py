@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from moldable.checks import LARGEST, SMALLEST, Kind, checked_path, whole
+from moldable.checks import LARGEST, SMALLEST, Kind, checked_int, checked_path
 from moldable.checks import number as to_number
-from moldable.errors import InputError, MoldableError, SpeedUpError, WorkloadError, nearest
+from moldable.errors import InputError, MoldableError, SpeedUpError, WorkloadError, suggest
 from moldable.files.curve_csv import read_curve
 from moldable.files.notation import MODELS, parse_arrivals, parse_speedup
 from moldable.model.scenario import Scenario
@@ -82,7 +82,7 @@ def read_scenario(path: Path | str, servers: int | None = None) -> Scenario:
         unit = checked_unit(data.get("time_unit"))
     classes = tuple(_job_class(source, number, table, unit) for number, table in enumerate(tables))
     with source.at(None, "servers"):
-        own = whole(data["servers"], "servers", WorkloadError) if "servers" in data else None
+        own = checked_int(data["servers"], "servers", WorkloadError) if "servers" in data else None
     with source.at(None, "arrivals"):
         arrivals = parse_arrivals(data.get("arrivals", "poisson"), path.parent)
     sharing = data.get("sharing", "pool")
@@ -155,7 +155,7 @@ class _Source:
 
 def _check_key(key: str, known: Collection[str]) -> None:
     if key not in known:
-        raise WorkloadError(f"unknown key {key!r}; {nearest(key, known)}")
+        raise WorkloadError(f"unknown key {key!r}; {suggest(key, known)}")
 
 
 def _job_class(
@@ -239,7 +239,7 @@ def _one_line_speedup(text: str, folder: Path) -> SpeedUp:
 def _model(table: Mapping[str, Any]) -> SpeedUp:
     name = str(table["model"])
     if name not in MODELS:
-        raise SpeedUpError(f"unknown model {name!r}; {nearest(name, MODELS)}")
+        raise SpeedUpError(f"unknown model {name!r}; {suggest(name, MODELS)}")
     parameters = MODELS[name].parameters
     for key in table:
         _check_key(key, ("model", *parameters))

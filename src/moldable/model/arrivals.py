@@ -15,7 +15,7 @@ from typing import Final, Protocol, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints, as_array
-from moldable.checks import LARGEST, SMALLEST, check_type, listed, number
+from moldable.checks import LARGEST, SMALLEST, as_list, check_type, number
 from moldable.errors import WorkloadError, shortened
 from moldable.model.sizes import SizeLaw
 
@@ -117,7 +117,7 @@ class MarkovModulated(Arrivals):
 
     def __post_init__(self) -> None:
         levels = _numbers(self.levels, "levels")
-        rows = listed(self.switching, "switching", WorkloadError, "[[0, 0.1], [0.2, 0]]")
+        rows = as_list(self.switching, "switching", WorkloadError, "[[0, 0.1], [0.2, 0]]")
         switching = tuple(_numbers(row, "switching rates") for row in rows)
         shape = {len(row) for row in switching} | {len(switching)}
         if len(levels) < 2 or shape != {len(levels)}:  # noqa: PLR2004 - one level is Poisson
@@ -251,7 +251,7 @@ class ArrivalTimes(Arrivals):
 
 
 def _numbers(values: Iterable[float], what: str) -> tuple[float, ...]:
-    given = listed(values, what, WorkloadError, "a list of numbers")
+    given = as_list(values, what, WorkloadError, "a list of numbers")
     found = tuple(number(value, what, WorkloadError) for value in given)
     for value in found:
         if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:

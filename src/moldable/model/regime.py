@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from moldable.checks import LARGEST, positive, whole, within
+from moldable.checks import LARGEST, checked_int, positive, within
 from moldable.errors import RegimeError
 
 HALFIN_WHITT = 0.5
@@ -54,7 +54,7 @@ class Regime:
 
     def load(self, servers: int) -> float:
         """Return the load of a cluster with this many servers."""
-        servers = whole(servers, "servers", RegimeError)
+        servers = checked_int(servers, "servers", RegimeError)
         load = 1.0 - self.beta * math.pow(servers, -self.alpha)
         if not 0.0 < load < 1.0:
             advice = "take a smaller beta" if load <= 0.0 else "take a smaller alpha"

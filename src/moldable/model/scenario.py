@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
-from moldable.checks import check_type, positive, whole
+from moldable.checks import check_type, checked_int, positive
 from moldable.errors import WorkloadError
 from moldable.model.arrivals import Arrivals, Poisson
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
@@ -52,7 +52,7 @@ class Scenario:
     def __post_init__(self) -> None:
         example = "Workload([JobClass(...)])"
         check_type(self.workload, Workload, "workload", WorkloadError, example)
-        object.__setattr__(self, "servers", whole(self.servers, "servers", WorkloadError))
+        object.__setattr__(self, "servers", checked_int(self.servers, "servers", WorkloadError))
         object.__setattr__(self, "arrivals", as_arrivals(self.arrivals))
         check_type(self.arrivals, Arrivals, "arrivals", WorkloadError, "a process: Poisson()")
         object.__setattr__(self, "time_unit", checked_unit(self.time_unit))
@@ -78,7 +78,7 @@ class Scenario:
 
         Curve, sizes and arrivals may be text as on the command line.
         """
-        n = whole(servers, "servers", WorkloadError)
+        n = checked_int(servers, "servers", WorkloadError)
         jobs = JobClass("jobs", n * checked_load(load), as_speedup(speedup), size=as_size_law(size))
         return cls(Workload((jobs,)), n, Poisson() if arrivals is None else arrivals)
 

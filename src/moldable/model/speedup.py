@@ -16,7 +16,7 @@ from typing import Final, Self, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.checks import LARGEST, SMALLEST, listed, number, positive, whole, within
+from moldable.checks import LARGEST, SMALLEST, as_list, checked_int, number, positive, within
 from moldable.errors import SpeedUpError
 from moldable.model import assumptions
 from moldable.model.assumptions import ROUNDING, Violation
@@ -70,10 +70,12 @@ class SpeedUp:
 
     def __init__(self, curve: Sequence[float] | Floats | Mapping[int, float]) -> None:
         if isinstance(curve, Mapping):
-            widths = np.array([whole(w, "width", SpeedUpError) for w in curve], dtype=np.int64)
+            widths = np.array(
+                [checked_int(w, "width", SpeedUpError) for w in curve], dtype=np.int64
+            )
             values = [number(value, f"s({w})", SpeedUpError) for w, value in curve.items()]
         else:
-            given = listed(curve, "curve", SpeedUpError, "[1, 1.8, 2.5]")
+            given = as_list(curve, "curve", SpeedUpError, "[1, 1.8, 2.5]")
             values = [number(v, f"s({i})", SpeedUpError) for i, v in enumerate(given, start=1)]
             widths = np.arange(1, len(values) + 1, dtype=np.int64)
         self._set(widths, np.array(values, dtype=np.float64), "")
@@ -118,7 +120,7 @@ class SpeedUp:
         pairs = times.items() if isinstance(times, Mapping) else times
         runs: defaultdict[int, list[float]] = defaultdict(list)
         for width, time in pairs:
-            at = whole(width, "width", SpeedUpError)
+            at = checked_int(width, "width", SpeedUpError)
             runs[at].append(positive(time, f"the time at width {at}", SpeedUpError))
         if not runs:
             raise SpeedUpError("no run time was given; give at least one (width, time) pair")
@@ -177,7 +179,7 @@ class SpeedUp:
 
     @classmethod
     def _model(cls, d: int, formula: Callable[[Floats], Floats]) -> Self:
-        count = whole(d, "d", SpeedUpError, most=WIDEST)
+        count = checked_int(d, "d", SpeedUpError, most=WIDEST)
         widths = np.arange(1, count + 1, dtype=np.int64)
         with np.errstate(all="ignore"):  # overflow is refused below
             speedups = np.asarray(formula(widths.astype(np.float64)), dtype=np.float64).copy()

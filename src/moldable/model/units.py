@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from moldable.checks import Kind, number
-from moldable.errors import WorkloadError, nearest, shown
+from moldable.errors import WorkloadError, shown, suggest
 
 SECONDS: Final = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 """The units and their lengths in seconds."""
@@ -35,7 +35,7 @@ def checked_unit(unit: object) -> str | None:
     known = _UNIT_OF.get(unit.strip().lower()) if isinstance(unit, str) else None
     if known is None:
         raise WorkloadError(
-            f"{shown(unit)} is not a unit of time; {nearest(str(unit), SECONDS)}", "time_unit"
+            f"{shown(unit)} is not a unit of time; {suggest(str(unit), SECONDS)}", "time_unit"
         )
     return known
 
@@ -92,7 +92,7 @@ def _parts(  # noqa: PLR0917 - a value, its place and its form
         return figure, 1.0, 1.0
     unit = _UNIT_OF.get(word.lower())
     if unit is None:
-        raise error(f"{shown(value)} has an unknown unit; {nearest(word, SECONDS)}", name)
+        raise error(f"{shown(value)} has an unknown unit; {suggest(word, SECONDS)}", name)
     if own is None:
         raise error(
             f'{shown(value)} has a unit, but the scenario has none; add time_unit = "{unit}" to '

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
-from moldable.checks import check_type, choice, listed, positive
+from moldable.checks import as_list, check_type, choice, positive
 from moldable.errors import WorkloadError, naming
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.speedup import SpeedUp
@@ -108,7 +108,7 @@ class Workload:
     sharing: str = "pool"
 
     def __post_init__(self) -> None:
-        given = listed(self.classes, "classes", WorkloadError, "[JobClass(...), ...]")
+        given = as_list(self.classes, "classes", WorkloadError, "[JobClass(...), ...]")
         object.__setattr__(self, "classes", tuple(given))
         for job_class in self.classes:
             check_type(job_class, JobClass, "a class", WorkloadError, "JobClass(...)")

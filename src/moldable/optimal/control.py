@@ -15,7 +15,7 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.base_result import Result, Row
 from moldable.checks import within
-from moldable.errors import ChainError, nearest, shown
+from moldable.errors import ChainError, shown, suggest
 from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass
 from moldable.optimal.policy_iteration import Decisions, best_policy
@@ -111,7 +111,7 @@ class OptimalControl(Result):
         names = [part.name for part in self.problem.workload.classes]
         name = job_class.name if isinstance(job_class, JobClass) else job_class
         if not isinstance(name, str) or name not in names:
-            raise ChainError(f"class {shown(name)} is unknown; {nearest(str(name), names)}")
+            raise ChainError(f"class {shown(name)} is unknown; {suggest(str(name), names)}")
         observation = observed(observation, idle)
         if observation.running is None:
             raise ChainError(

@@ -12,7 +12,7 @@ from typing import Final, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints, Whole
-from moldable.checks import whole
+from moldable.checks import checked_int
 from moldable.errors import ChainError
 from moldable.exact.states import MOST_STATES, count_states, format_states, state_table
 from moldable.model.arrivals import Poisson
@@ -124,7 +124,7 @@ class ControlProblem:
                     )
                 if jobs:
                     what = f"jobs of class {name!r} on {width} servers:"
-                    counts[kinds[name, width]] = whole(jobs, what, ChainError)
+                    counts[kinds[name, width]] = checked_int(jobs, what, ChainError)
         held = int(self.widths @ counts)
         if held > self.servers:
             raise ChainError(f"these jobs hold {held} servers, but there are {self.servers}")

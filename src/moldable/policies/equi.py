@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from moldable.arrays import Floats
-from moldable.checks import whole
+from moldable.checks import checked_int
 from moldable.errors import PolicyError
 from moldable.model.speedup import SpeedUp
 from moldable.model.workload import JobClass
@@ -61,6 +61,6 @@ class Equi:
 
         Widths above the servers are left out: no job could hold them even for a moment.
         """
-        jobs = np.arange(1, whole(servers, "servers", PolicyError) + 1)
+        jobs = np.arange(1, checked_int(servers, "servers", PolicyError) + 1)
         speeds = Equi.speed(job_class.speedup.up_to(servers), servers / jobs)
         return np.concatenate(([0.0], jobs * speeds / job_class.mean_size))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from moldable.checks import whole
+from moldable.checks import checked_int
 from moldable.errors import PolicyError
 from moldable.model.workload import JobClass
 from moldable.policies.policy_table import Policy, refuse_unknown_width
@@ -36,7 +36,7 @@ class FixedWidth(Policy):
     ignores_idle = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "width", whole(self.width, "width", PolicyError))
+        object.__setattr__(self, "width", checked_int(self.width, "width", PolicyError))
 
     def decide(self, job_class: JobClass, idle: int) -> Mapping[int, float]:  # noqa: ARG002
         """Return the width."""

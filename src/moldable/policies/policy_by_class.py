@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from moldable.errors import PolicyError, nearest, shown
+from moldable.errors import PolicyError, shown, suggest
 from moldable.model.workload import JobClass, Workload
 from moldable.policies.policy_table import Policy, PolicyTable
 
@@ -46,6 +46,6 @@ class PolicyByClass(Policy, ABC, Generic[T]):
             if name not in known:
                 raise PolicyError(
                     f"{self.name} names class {name!r}, which the workload does not have; "
-                    f"{nearest(name, known)}"
+                    f"{suggest(name, known)}"
                 )
         return super().tabulate(workload, pools)

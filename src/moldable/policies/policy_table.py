@@ -18,8 +18,8 @@ from typing import Final, Self, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.checks import number, whole
-from moldable.errors import PolicyError, nearest, shortened, shown
+from moldable.checks import checked_int, number
+from moldable.errors import PolicyError, shortened, shown, suggest
 from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.speedup import SpeedUp
 from moldable.model.workload import JobClass, Workload
@@ -121,7 +121,7 @@ class Policy:
         known = self.known_classes
         if isinstance(job_class, str) and job_class in known:
             return known[job_class]
-        hint = nearest(str(job_class), known) if known else "call policy.with_classes(scenario)"
+        hint = suggest(str(job_class), known) if known else "call policy.with_classes(scenario)"
         raise PolicyError(
             f"policy {self.name} does not know the class {shown(job_class)}; pass a JobClass or a "
             f"name that it knows: {hint}"
@@ -233,7 +233,7 @@ def checked_shares(where: str, shares: Mapping[int, float], least: int = 1) -> d
         )
     checked: dict[int, float] = {}
     for key, probability in shares.items():
-        width = whole(key, f"{where}: width", PolicyError, least)
+        width = checked_int(key, f"{where}: width", PolicyError, least)
         share = number(probability, f"{where}: the probability of width {width}", PolicyError)
         if not 0.0 <= share <= 1.0 + ROUNDING:
             raise PolicyError(f"{where}: probability {probability} must lie in [0, 1]; correct it")
@@ -271,7 +271,7 @@ def _drawn_width(where: str, shares: Mapping[int, float], u: float | None) -> in
 def _reach(policy: Policy, job_class: JobClass, servers: int) -> int:
     asked = policy.reach(job_class, servers)
     name = f"policy {policy.name}: reach"
-    reach = min(whole(asked, name, PolicyError, least=0, most=math.inf), servers)
+    reach = min(checked_int(asked, name, PolicyError, least=0, most=math.inf), servers)
     if reach > LARGEST_TABLE:
         raise PolicyError(
             f"policy {policy.name} would need {reach} rows; override reach(job_class, servers) "

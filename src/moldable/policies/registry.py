@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, dataclass, fields
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
-from moldable.errors import InputError, MoldableError, nearest
+from moldable.errors import InputError, MoldableError, suggest
 
 if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
@@ -61,7 +61,7 @@ def build_policy(text: str, scenario: Scenario) -> Policy | Equi | None:
     name, colon, parameter = text.strip().partition(":")
     spelled = {key: kind for key, kind in KINDS.items() if kind.usage}
     if name not in spelled:
-        raise InputError(f"unknown policy {text!r}; {nearest(name, spelled)}, or a file FILE.json")
+        raise InputError(f"unknown policy {text!r}; {suggest(name, spelled)}, or a file FILE.json")
     kind = spelled[name]
     if colon and not kind.example:
         raise InputError(f"policy {text!r} takes no number; write {name}")
@@ -83,13 +83,13 @@ def policy_from_data(data: Data) -> Policy:
     name = data.get("policy")
     stored = {key: kind for key, kind in KINDS.items() if kind.json}
     if not isinstance(name, str) or name not in stored:
-        raise InputError(f"unknown policy {name!r}; {nearest(str(name), stored)}")
+        raise InputError(f"unknown policy {name!r}; {suggest(str(name), stored)}")
     made = stored[name].load()
     keys = _fields_by_key(made)
     for key in data:
         if key not in ("policy", *keys):
             raise InputError(
-                f"unknown key {key!r} of policy {name!r}; {nearest(key, ('policy', *keys))}"
+                f"unknown key {key!r} of policy {name!r}; {suggest(key, ('policy', *keys))}"
             )
     values = {}
     for key, own in keys.items():

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from moldable.checks import whole
+from moldable.checks import checked_int
 from moldable.errors import PolicyError, shortened
 from moldable.model.workload import JobClass
 from moldable.policies.policy_by_class import PolicyByClass
@@ -38,7 +38,7 @@ class Rigid(PolicyByClass[int]):
 
     def __post_init__(self) -> None:
         widths = {
-            name: whole(width, f"rigid: class {name!r}: width", PolicyError)
+            name: checked_int(width, f"rigid: class {name!r}: width", PolicyError)
             for name, width in self.checked_entries().items()
         }
         object.__setattr__(self, "widths", widths)

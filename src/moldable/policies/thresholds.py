@@ -16,7 +16,7 @@ from typing import final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.checks import whole
+from moldable.checks import checked_int
 from moldable.errors import PolicyError
 from moldable.model.workload import JobClass
 from moldable.policies.policy_by_class import PolicyByClass
@@ -109,9 +109,9 @@ def _checked(name: str, table: Mapping[int, Choice]) -> dict[int, Choice]:
             f"{{'jobs': {{idle count: width}}}}, such as {{'jobs': {{1: 1, 4: 2}}}}"
         )
     rows: dict[int, Choice] = {
-        whole(idle, f"{where}: idle count", PolicyError): checked_shares(where, choice)
+        checked_int(idle, f"{where}: idle count", PolicyError): checked_shares(where, choice)
         if isinstance(choice, Mapping)
-        else whole(choice, f"{where}: width", PolicyError)
+        else checked_int(choice, f"{where}: width", PolicyError)
         for idle, choice in table.items()
     }
     for idle, choice in rows.items():

@@ -10,7 +10,7 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable.checks import LARGEST, choice, fraction, whole, within
+from moldable.checks import LARGEST, checked_int, choice, fraction, within
 from moldable.errors import SimulationError
 from moldable.model.scenario import ScenarioOrFile
 from moldable.policies.policy_table import Policy
@@ -112,13 +112,13 @@ def simulate(
     """
     most = MOST_REPLICATIONS
     options = RunOptions(
-        jobs=None if jobs is None else whole(jobs, "jobs", SimulationError),
-        replications=whole(replications, "replications", SimulationError, most=most),
+        jobs=None if jobs is None else checked_int(jobs, "jobs", SimulationError),
+        replications=checked_int(replications, "replications", SimulationError, most=most),
         warmup=warmup,
         start=start,
         estimator=estimator,
         precision=precision,
-        max_jobs=whole(max_jobs, "max_jobs", SimulationError),
+        max_jobs=checked_int(max_jobs, "max_jobs", SimulationError),
         seed=seed,
         threads=threads,
         executor=executor,
@@ -180,9 +180,9 @@ def fresh_seed() -> int:
 def check_seed_and_threads(seed: int | None, threads: int | None) -> None:
     """Refuse a seed or a number of threads out of range."""
     if seed is not None:
-        whole(seed, "seed", SimulationError, least=0, most=LARGEST)
+        checked_int(seed, "seed", SimulationError, least=0, most=LARGEST)
     if threads is not None:
-        whole(threads, "threads", SimulationError)
+        checked_int(threads, "threads", SimulationError)
 
 
 def _refuse_unbounded_variance(system: System, estimator: str, precision: float | None) -> None:

@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.checks import whole
-from moldable.errors import SimulationError, nearest, shown
+from moldable.checks import checked_int
+from moldable.errors import SimulationError, shown, suggest
 from moldable.system.loss_system import System
 
 Start = str | Mapping[tuple[str, int], int] | Mapping[int, int]
@@ -127,7 +127,7 @@ def _given(system: System, start: Mapping[Any, Any]) -> Ints:
                     f"start: {shown(key)} must be a width, or a pair of a class and a width"
                 )
         if name not in names:
-            raise SimulationError(f"start: unknown class {name!r}; {nearest(name, names)}")
+            raise SimulationError(f"start: unknown class {name!r}; {suggest(name, names)}")
         match = (system.kind_class == names.index(name)) & (system.kind_width == width)
         if not match.any():
             known = system.kind_width[system.kind_class == names.index(name)].tolist()
@@ -135,7 +135,7 @@ def _given(system: System, start: Mapping[Any, Any]) -> Ints:
                 f"start: jobs of class {name!r} never have width {width} under this policy; "
                 f"its widths are {known}"
             )
-        counts[match] = whole(count, f"start, width {width}: jobs", SimulationError, least=0)
+        counts[match] = checked_int(count, f"start, width {width}: jobs", SimulationError, least=0)
     for members, servers in _pools(system):
         # Python integers, because products of huge ones would wrap around in arrays.
         busy = sum(int(counts[k]) * int(system.kind_width[k]) for k in members)

@@ -21,7 +21,7 @@ from typing import Any, Final, final
 
 from moldable.allocation.optimum import Optimum, optimum
 from moldable.base_result import Result, Row
-from moldable.checks import number, whole
+from moldable.checks import checked_int, number
 from moldable.errors import LimitError
 from moldable.model.scenario import checked_load
 from moldable.model.speedup import SpeedUp
@@ -98,7 +98,7 @@ def bounds(speedup: Curve, load: float, servers: int, *, alpha: float = 0.0) -> 
         'complete'
     """
     load, alpha = checked_load(load), number(alpha, "alpha", LimitError)
-    servers = whole(servers, "servers", LimitError)
+    servers = checked_int(servers, "servers", LimitError)
     if load >= 1.0:
         raise LimitError(f"{load:g} must be below 1 for the paper's bounds; lower it", "load")
     solution = optimum(speedup, load, servers=servers)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from moldable.arrays import Floats, as_array
-from moldable.checks import checked_path, listed
+from moldable.checks import as_list, checked_path
 from moldable.errors import InputError, SizeLawError
 from moldable.model.sizes.law import SizeLaw, real_numbers, residuals
 from moldable.text_files import read_column
@@ -117,7 +117,7 @@ class Empirical(SizeLaw):
 def _measured(sizes: Iterable[float] | Floats) -> Floats:
     error = SizeLawError("empirical size law: the sizes must be a list of numbers")
     if not isinstance(sizes, np.ndarray):
-        sizes = listed(sizes, "sizes", SizeLawError, "[30, 10]")
+        sizes = as_list(sizes, "sizes", SizeLawError, "[30, 10]")
     array = as_array(sizes, error)
     if array.ndim != 1 or array.size == 0:
         raise SizeLawError(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from moldable.checks import check_type
-from moldable.errors import SizeLawError, nearest
+from moldable.errors import SizeLawError, suggest
 from moldable.model.sizes.closed_form import Deterministic, Lognormal, Pareto, Weibull
 from moldable.model.sizes.empirical import Empirical
 from moldable.model.sizes.law import SizeLaw
@@ -45,7 +45,7 @@ def parse_size_law(text: str, folder: Path = Path()) -> SizeLaw:
     name = name.strip().lower()
     if name not in NOTATIONS:
         raise SizeLawError(
-            f"unknown size law {text!r}; {nearest(name, NOTATIONS)}, or a CSV file: sizes.csv"
+            f"unknown size law {text!r}; {suggest(name, NOTATIONS)}, or a CSV file: sizes.csv"
         )
     build, parameter, example = NOTATIONS[name]
     usage = f"{name}:{example}" if example else name

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from moldable.arrays import Floats
-from moldable.checks import LARGEST, listed, number, within
+from moldable.checks import LARGEST, as_list, number, within
 from moldable.errors import SizeLawError
 from moldable.model.sizes.law import SizeLaw, non_negative, spell
 from moldable.model.sizes.phases import Matrix, PhaseRepresentation
@@ -75,7 +75,7 @@ class MixedErlang(SizeLaw):
     probabilities: tuple[float, ...] = (0.4, 0.6)
 
     def __post_init__(self) -> None:
-        given = listed(self.probabilities, "probabilities", SizeLawError, "[0.4, 0.6]")
+        given = as_list(self.probabilities, "probabilities", SizeLawError, "[0.4, 0.6]")
         shares = tuple(
             number(share, "size law mixed-erlang: probability", SizeLawError) for share in given
         )
