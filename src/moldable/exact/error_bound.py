@@ -47,7 +47,10 @@ class ErrorBound:
         self.reference, self.matrix, self.solve = reference, _without(chain, reference), solve
         ones = np.ones(chain.states)
         ones[reference] = 0.0
-        times = solve(self.matrix, ones, 1.0 - LEAST, np.zeros(chain.states))
+        # From zero, BiCGSTAB stalls on large chains: its shadow residual would be constant.
+        guess = np.random.default_rng(0).random(chain.states)
+        guess[reference] = 0.0
+        times = solve(self.matrix, ones, 1.0 - LEAST, guess)
         least = float(self._image(times).min())
         self.hitting_times = times / least if least >= LEAST else np.full(chain.states, np.inf)
 
