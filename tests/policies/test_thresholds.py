@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from moldable import JobClass, Policy, Scenario, SpeedUp, Thresholds, Workload
+from moldable import (
+    JobClass,
+    Policy,
+    Scenario,
+    SpeedUp,
+    Thresholds,
+    Workload,
+    read_policy_file,
+    write_policy_file,
+)
 from moldable.errors import PolicyError
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
@@ -68,6 +77,17 @@ def test_tables_are_described_in_words():
     )
 
 
+def test_width_0_refuses_jobs_that_would_fit(tmp_path):
+    policy = Thresholds({"jobs": {1: 0, 5: 2, 9: {0: 0.25, 3: 0.75}}})
+    assert policy.describe() == "refused from 1 idle, 2 from 5, refused (25 %) or 3 (75 %) from 9"
+    (rows,) = policy.tabulate(SCENARIO.workload, (12,)).rows
+    (plain,) = Policy.tabulate(policy, SCENARIO.workload, (12,)).rows
+    assert rows.tolist() == plain.tolist()
+    assert rows.sum(axis=1).tolist() == [0.0] * 5 + [1.0] * 4 + [0.75]
+    write_policy_file(policy, tmp_path / "policy.json")
+    assert read_policy_file(tmp_path / "policy.json").tables == policy.tables
+
+
 def test_later_changes_of_the_table_given_do_not_reach_the_policy():
     table = {1: 1}
     policy = Thresholds({"jobs": table})
@@ -83,7 +103,7 @@ def test_later_changes_of_the_table_given_do_not_reach_the_policy():
         ({2: 3}, "width 3 from 2 idle is more than are idle; start that row at 3"),
         ({4: 2, 1: 1}, "the row from 1 idle stands after the one from 4; .* sort the rows"),
         ({0: 1}, "idle count=0 must be a whole number from 1"),
-        ({1: 0}, "width=0 must be a whole number from 1"),
+        ({1: -1}, "width=-1 must be a whole number from 0"),
         ({1: 0.5}, "width=0.5 must be a whole number"),
         ({4: {1: 0.5, 2: 0.4}}, "probabilities sum to 0.9"),
         ({4: {1: 0.5, 5: 0.5}}, "width 5 from 4 idle is more than are idle"),

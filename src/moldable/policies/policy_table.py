@@ -249,8 +249,10 @@ def checked_shares(where: str, shares: Mapping[int, float], least: int = 1) -> d
 def described_widths(choice: int | Mapping[int, float]) -> str:
     """Write a width, or several with their probabilities: "1 (25 %) or 2 (75 %)"."""
     if not isinstance(choice, Mapping):
-        return str(choice)
-    return " or ".join(f"{width} ({100.0 * share:.3g} %)" for width, share in choice.items())
+        return str(choice or "refused")
+    return " or ".join(
+        f"{width or 'refused'} ({100.0 * share:.3g} %)" for width, share in choice.items()
+    )
 
 
 def _drawn_width(where: str, shares: Mapping[int, float], u: float | None) -> int:

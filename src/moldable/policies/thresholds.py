@@ -41,7 +41,7 @@ class Thresholds(PolicyByClass[Mapping[int, Choice]]):
 
     Args:
         tables: for each class name, {idle count: choice from there on}, the counts ascending. A
-            choice is a width, or {width: probability} to draw one at random.
+            choice is a width, or {width: probability} to draw one at random; width 0 refuses a job.
 
     Example:
         >>> Thresholds({"jobs": {1: 1, 4: 2}}).describe()
@@ -87,7 +87,8 @@ class Thresholds(PolicyByClass[Mapping[int, Choice]]):
         for start, end in pairwise((*table, max(size, max(table) + 1))):
             for width, share in _shares(table[start]).items():
                 refuse_unknown_width(self.name, job_class, width)
-                found[start:end, granted[width]] += share
+                if width > 0:
+                    found[start:end, granted[width]] += share
         return found
 
     def describe(self) -> str:
@@ -109,9 +110,11 @@ def _checked(name: str, table: Mapping[int, Choice]) -> dict[int, Choice]:
             f"{{'jobs': {{idle count: width}}}}, such as {{'jobs': {{1: 1, 4: 2}}}}"
         )
     rows: dict[int, Choice] = {
-        checked_int(idle, f"{where}: idle count", PolicyError): checked_shares(where, choice)
+        checked_int(idle, f"{where}: idle count", PolicyError): checked_shares(
+            where, choice, least=0
+        )
         if isinstance(choice, Mapping)
-        else checked_int(choice, f"{where}: width", PolicyError)
+        else checked_int(choice, f"{where}: width", PolicyError, least=0)
         for idle, choice in table.items()
     }
     for idle, choice in rows.items():
@@ -132,7 +135,7 @@ def _checked(name: str, table: Mapping[int, Choice]) -> dict[int, Choice]:
 
 def _in_words(table: Mapping[int, Choice]) -> str:
     (idle, choice), *others = table.items()
-    plural = "" if choice == 1 else "s"
-    first = f"{described_widths(choice)} server{plural} from {idle} idle"
+    servers = {0: "", 1: " server"}.get(max(_shares(choice)), " servers")
+    first = f"{described_widths(choice)}{servers} from {idle} idle"
     rest = (f"{described_widths(choice)} from {idle}" for idle, choice in others)
     return ", ".join((first, *rest))
