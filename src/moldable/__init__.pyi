@@ -33,7 +33,7 @@ from .model.workload import Workload as Workload
 from .policies.greedy import Greedy as Greedy
 from .policies.greedy import greedy_p as greedy_p
 from .policies.observation import Observation as Observation
-from .policies.policy_table import Policy as Policy
+from .policies.policy import Policy as Policy
 from .policies.thresholds import Thresholds as Thresholds
 from .policies.value import value_policy as value_policy
 from .simulation.simulate import simulate as simulate

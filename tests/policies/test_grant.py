@@ -128,5 +128,5 @@ def test_a_policy_that_looks_at_running_and_waiting_jobs_is_asked_but_not_evalua
     assert policy.grant("jobs", idle=5) == 3
     assert policy.grant("jobs", Observation(5, waiting=1)) == 1
     assert policy.grant("jobs", Observation(5, running={"jobs": {1: 3}})) == 1
-    with pytest.raises(PolicyError, match=r"Crowded does not decide by idle servers alone"):
+    with pytest.raises(PolicyError, match=r"looks at running jobs"):
         evaluate(scenario, policy)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
     from moldable.model.speedup import SpeedUp
     from moldable.policies.equi import Equi
-    from moldable.policies.policy_table import Policy
+    from moldable.policies.policy import Policy
 
 SpeedUpOption = Annotated[
     str | None,
@@ -85,6 +85,15 @@ ArrivalsOption = Annotated[
         "arrival times.",
     ),
 ]
+WaitingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--waiting",
+        metavar="PLACES",
+        help="Places for jobs that wait for servers: 0 (default: jobs that find no idle server are "
+        "lost), a number, or unlimited. Jobs start in the order of their arrival.",
+    ),
+]
 JsonOption = Annotated[
     bool,
     typer.Option(
@@ -129,6 +138,7 @@ SCENARIO_OPTIONS: dict[str, Any] = {
     "workload": WorkloadOption,
     "size": SizeOption,
     "arrivals": ArrivalsOption,
+    "waiting": WaitingOption,
 }
 
 
@@ -204,11 +214,13 @@ def read_scenario_options(
     workload: Path | None = None,
     size: str | None = None,
     arrivals: str | None = None,
+    waiting: str | None = None,
 ) -> Scenario:
     """Build the scenario that the options describe, with one class or several."""
     from moldable.files.notation import parse_arrivals
     from moldable.files.scenario_file import read_scenario
     from moldable.model.scenario import Scenario
+    from moldable.model.waiting import checked_waiting
 
     if workload is None:
         system = one_class(speedup, load, regime, servers)
@@ -229,6 +241,8 @@ def read_scenario_options(
         scenario = _with_size(scenario, size, own_mean=workload is None)
     if arrivals is not None:
         scenario = replace(scenario, arrivals=parse_arrivals(arrivals))
+    if waiting is not None:
+        scenario = replace(scenario, waiting=checked_waiting(waiting))
     _note_own_rate(scenario.arrivals, scenario.time_unit)
     return scenario
 

@@ -21,7 +21,7 @@ from moldable.errors import InputError
 
 if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
-    from moldable.policies.policy_table import Policy
+    from moldable.policies.policy import Policy
     from moldable.simulation.start import Start
     from moldable.system.performance import Performance
 

@@ -131,7 +131,7 @@ def _beside(answer: Tuned, scenario: Scenario) -> tuple[Decisions, ...]:
     """Return the tuned decisions beside those of the paper's policies."""
     from moldable.policies.decisions import decisions
     from moldable.policies.greedy import Greedy, greedy_p
-    from moldable.policies.policy_table import Policy
+    from moldable.policies.policy import Policy
 
     rivals: dict[str, Policy] = {}
     if answer.greedy_p is not None:

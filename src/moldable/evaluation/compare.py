@@ -18,7 +18,7 @@ from moldable.evaluation.evaluate import Unsolved, check_request, solve_equi, so
 from moldable.files.policy_file import Rule, as_policy
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.policies.equi import Equi
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.simulation.paired import Paired, Sample, difference, simulate_together
 from moldable.simulation.replications import Progress
 from moldable.system.estimate import Estimate

@@ -16,7 +16,7 @@ from moldable.exact.pool import PoolLaw, predicted_states, solve_pool
 from moldable.exact.states import MOST_STATES
 from moldable.exact.theory import Theory
 from moldable.model.scenario import ScenarioOrFile
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.system.estimate import Estimate
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import System, build_system, by_pool

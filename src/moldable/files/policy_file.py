@@ -15,7 +15,7 @@ from moldable.checks import checked_path
 from moldable.errors import InputError, MoldableError, PolicyError, shown
 from moldable.model.scenario import Scenario
 from moldable.policies.equi import Equi
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.policies.registry import KINDS, build_policy, data_from_policy, policy_from_data
 from moldable.text_files import read_text, write_whole
 

@@ -1,7 +1,7 @@
 """Scenarios as TOML files.
 
-A file has the keys `servers`, `sharing`, `arrivals` and `time_unit`, and one `[[class]]` table for
-each class. Errors name the file and, where possible, the line.
+A file has the keys `servers`, `sharing`, `arrivals`, `waiting` and `time_unit`, and one `[[class]]`
+table for each class. Errors name the file and, where possible, the line.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from moldable.model.scenario import Scenario
 from moldable.model.sizes import Empirical, SizeLaw
 from moldable.model.speedup import SpeedUp
 from moldable.model.units import checked_unit, parse_duration, parse_rate
+from moldable.model.waiting import checked_waiting
 from moldable.model.workload import SHARING, JobClass, Workload
 from moldable.text_files import read_text
 
-FILE_KEYS: Final = ("servers", "sharing", "arrivals", "time_unit", "class")
+FILE_KEYS: Final = ("servers", "sharing", "arrivals", "waiting", "time_unit", "class")
 CLASS_KEYS: Final = ("name", "arrival_rate", "mean_size", "weight", "size", "speedup")
 REQUIRED: Final = ("arrival_rate", "speedup")
 NUMBERS: Final[Mapping[str, Callable[[object, str | None, str, Kind], float]]] = {
@@ -85,6 +86,8 @@ def read_scenario(path: Path | str, servers: int | None = None) -> Scenario:
         own = checked_int(data["servers"], "servers", WorkloadError) if "servers" in data else None
     with source.at(None, "arrivals"):
         arrivals = parse_arrivals(data.get("arrivals", "poisson"), path.parent)
+    with source.at(None, "waiting"):
+        waiting = checked_waiting(data.get("waiting", 0))
     sharing = data.get("sharing", "pool")
     with source.at(None, None if sharing in SHARING else "sharing"):
         workload = Workload(classes, sharing)
@@ -92,7 +95,7 @@ def read_scenario(path: Path | str, servers: int | None = None) -> Scenario:
     if n is None:
         raise InputError(f"{path} names no servers; add 'servers = N' or pass --servers N")
     with source.at(None, None):
-        return Scenario(workload, n, arrivals, unit)
+        return Scenario(workload, n, arrivals, waiting, unit)
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Scenarios: a workload, a number of servers and an arrival process."""
+"""Scenarios: a workload, a number of servers, an arrival process and waiting places."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from moldable.model.arrivals import Arrivals, Poisson
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.spelling import Curve, as_arrivals, as_size_law, as_speedup, load_scenario
 from moldable.model.units import checked_unit
+from moldable.model.waiting import checked_waiting, written_waiting
 from moldable.model.workload import JobClass, Workload
 
 
@@ -25,6 +26,9 @@ class Scenario:
         workload: classes of jobs.
         servers: number of servers.
         arrivals: arrival process, or text such as "renewal:2"; its rates are those of the classes.
+        waiting: places for jobs that cannot start at once: 0, a number, or infinity
+            ("unlimited"). Jobs wait in the order of their arrival, over all classes; a job that
+            finds all places taken is blocked.
         time_unit: unit of all times and rates, "seconds", "minutes", "hours" or "days"; results are
             in the same unit. By default none is named.
 
@@ -37,6 +41,7 @@ class Scenario:
     workload: Workload
     servers: int
     arrivals: Arrivals = field(default_factory=Poisson)
+    waiting: float = 0
     time_unit: str | None = None
 
     if TYPE_CHECKING:
@@ -46,6 +51,7 @@ class Scenario:
             workload: Workload,
             servers: int,
             arrivals: Arrivals | str = ...,
+            waiting: float | str = ...,
             time_unit: str | None = ...,
         ) -> None: ...
 
@@ -55,6 +61,7 @@ class Scenario:
         object.__setattr__(self, "servers", checked_int(self.servers, "servers", WorkloadError))
         object.__setattr__(self, "arrivals", as_arrivals(self.arrivals))
         check_type(self.arrivals, Arrivals, "arrivals", WorkloadError, "a process: Poisson()")
+        object.__setattr__(self, "waiting", checked_waiting(self.waiting))
         object.__setattr__(self, "time_unit", checked_unit(self.time_unit))
         for job_class in self.workload.classes:
             narrowest = int(job_class.speedup.widths[0])
@@ -63,6 +70,13 @@ class Scenario:
                     f"class {job_class.name!r}: its narrowest width is {narrowest}, but there are "
                     f"{self.servers} servers; add servers or leave the class out"
                 )
+        if self.waiting and self.workload.sharing != "pool" and len(self.workload.classes) > 1:
+            raise WorkloadError(
+                f"{written_waiting(self.waiting)} waiting places, but {len(self.workload.classes)} "
+                f"classes that own their servers: one queue needs one pool; let them share "
+                f"(sharing='pool'), or give each class a scenario of its own",
+                "waiting",
+            )
 
     @classmethod
     def single(
@@ -73,6 +87,7 @@ class Scenario:
         *,
         size: SizeLaw | str = EXPONENTIAL,
         arrivals: Arrivals | str | None = None,
+        waiting: float | str = 0,
     ) -> Self:
         """Return the paper's scenario: one class, unit mean size, arrival rate n x load.
 
@@ -80,7 +95,7 @@ class Scenario:
         """
         n = checked_int(servers, "servers", WorkloadError)
         jobs = JobClass("jobs", n * checked_load(load), as_speedup(speedup), size=as_size_law(size))
-        return cls(Workload((jobs,)), n, Poisson() if arrivals is None else arrivals)
+        return cls(Workload((jobs,)), n, Poisson() if arrivals is None else arrivals, waiting)
 
     @staticmethod
     def read(path: str | Path, servers: int | None = None) -> Scenario:
@@ -98,6 +113,7 @@ class Scenario:
             "servers": self.servers,
             "sharing": self.workload.sharing,
             "arrivals": str(self.arrivals),
+            "waiting": written_waiting(self.waiting),
             "time_unit": self.time_unit,
             "classes": [job_class.to_dict() for job_class in self.workload.classes],
         }

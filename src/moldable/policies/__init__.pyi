@@ -1,10 +1,13 @@
 from .equi import Equi as Equi
+from .even_price import EvenPrice as EvenPrice
+from .even_price import even_price as even_price
 from .fixed_width import FixedWidth as FixedWidth
 from .greedy import Greedy as Greedy
 from .greedy import GreedyP as GreedyP
 from .greedy import greedy_p as greedy_p
+from .idle_share import IdleShare as IdleShare
 from .observation import Observation as Observation
-from .policy_table import Policy as Policy
+from .policy import Policy as Policy
 from .rigid import Rigid as Rigid
 from .thresholds import Thresholds as Thresholds
 from .value import value_policy as value_policy

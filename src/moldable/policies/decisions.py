@@ -11,7 +11,7 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.model.scenario import Scenario
 from moldable.model.workload import JobClass
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 
 Shares = Mapping[int, float]
 """The granted widths and their probabilities; 1 minus their sum is blocked."""

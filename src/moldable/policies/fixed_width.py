@@ -13,7 +13,8 @@ from typing import final
 from moldable.checks import checked_int
 from moldable.errors import PolicyError
 from moldable.model.workload import JobClass
-from moldable.policies.policy_table import Policy, refuse_unknown_width
+from moldable.policies.policy import Policy
+from moldable.policies.policy_table import refuse_unknown_width
 
 
 @final

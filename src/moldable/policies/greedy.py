@@ -15,9 +15,9 @@ from moldable.checks import positive
 from moldable.errors import PolicyError
 from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass
+from moldable.policies.policy import Policy
 from moldable.policies.policy_by_class import PolicyByClass
 from moldable.policies.policy_table import (
-    Policy,
     checked_shares,
     described_widths,
     refuse_unknown_width,

@@ -1,16 +1,43 @@
-"""What a policy may look at when a job arrives."""
+"""What a policy may look at when a job may start."""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from moldable.errors import PolicyError, shown
 
 Jobs = Mapping[str, Mapping[int, int]]
 """Running jobs: by class name, then by width."""
+
+
+@final
+class _Untold(Mapping[str, Mapping[int, int]]):
+    """Stands for running jobs where an evaluator tabulates a policy; looking at them is an error.
+
+    Without it a policy would be evaluated as if it did not depend on running jobs.
+    """
+
+    def __getitem__(self, name: str) -> Mapping[int, int]:
+        raise _not_told()
+
+    def __iter__(self) -> Iterator[str]:
+        raise _not_told()
+
+    def __len__(self) -> int:
+        raise _not_told()
+
+
+UNTOLD: Final = _Untold()
+
+
+def _not_told() -> PolicyError:
+    return PolicyError(
+        "this policy looks at running jobs, so it can be asked by grant, but not evaluated; decide "
+        "by idle servers and waiting jobs alone"
+    )
 
 
 def held_servers(running: Jobs) -> int:
@@ -21,11 +48,11 @@ def held_servers(running: Jobs) -> int:
 @final
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The cluster as an arriving job finds it.
+    """The cluster as a job finds it that arrives or has come to the head of the queue.
 
     Args:
         idle: idle servers among those that the job may use.
-        waiting: jobs that wait for a server.
+        waiting: jobs that wait behind this one.
         running: running jobs by class name and width; None where that is not known.
 
     Example:

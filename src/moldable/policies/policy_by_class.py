@@ -8,7 +8,8 @@ from typing import Generic, TypeVar
 
 from moldable.errors import PolicyError, shown, suggest
 from moldable.model.workload import JobClass, Workload
-from moldable.policies.policy_table import Policy, PolicyTable
+from moldable.policies.policy import Policy
+from moldable.policies.policy_table import PolicyTable
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from moldable.errors import InputError, MoldableError, suggest
 if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
     from moldable.policies.equi import Equi
-    from moldable.policies.policy_table import Policy
+    from moldable.policies.policy import Policy
 
 Data = Mapping[str, Any]
 
@@ -161,6 +161,16 @@ def _greedy_p(_: Any, parameter: str, scenario: Scenario) -> Policy | None:
     return found
 
 
+def _even_price(made: Any, parameter: str, scenario: Scenario) -> Policy:
+    if not parameter:
+        build = resolve_name("moldable.policies.even_price:even_price")
+        default: Policy = build(scenario)
+        return default
+    q0, ell = (float(part) for part in parameter.split(","))
+    found: Policy = made(q0, ell)
+    return found
+
+
 KINDS: Final = {
     "greedy-p": PolicyKind(
         "greedy:GreedyP",
@@ -208,6 +218,20 @@ KINDS: Final = {
         usage="value:COST",
         example="value:8",
         build=lambda value_policy, text, scenario: value_policy(scenario, float(text)),
+    ),
+    "even-price": PolicyKind(
+        "even_price:EvenPrice",
+        "width by idle servers and waiting jobs, for clusters that queue",
+        usage="even-price[:Q0,ELL]",
+        example="even-price or even-price:0.4,8",
+        build=_even_price,
+        json='{"policy": "even-price", "q0": 0.4, "ell": 8.0}',
+    ),
+    "idle-share": PolicyKind(
+        "idle_share:IdleShare",
+        "idle servers divided among the job and those that wait",
+        usage="idle-share",
+        json='{"policy": "idle-share"}',
     ),
     "equi": PolicyKind(
         "equi:Equi",

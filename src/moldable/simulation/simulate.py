@@ -13,7 +13,7 @@ import numpy as np
 from moldable.checks import LARGEST, checked_int, choice, fraction, within
 from moldable.errors import SimulationError
 from moldable.model.scenario import ScenarioOrFile
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.simulation.estimates import ESTIMATORS
 from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.replications import (

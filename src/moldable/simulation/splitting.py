@@ -16,7 +16,7 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.model.scenario import Scenario
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.simulation.chain_run import initial_slots
 from moldable.simulation.estimates import around
 from moldable.simulation.plan import SPLITTING, child_seed

@@ -7,6 +7,7 @@ one width that divides the servers, for instance, nothing narrower is ever grant
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,9 +23,12 @@ from moldable.model.arrivals import Arrivals, Poisson
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.workload import Workload
 from moldable.policies.equi import Equi
+from moldable.policies.even_price import even_price
 from moldable.policies.greedy import GreedyP, greedy_p, shares_of
-from moldable.policies.policy_table import Policy, PolicyTable, refuse_large_table
+from moldable.policies.policy import Policy
+from moldable.policies.policy_table import PolicyTable, refuse_large_table
 from moldable.policies.registry import data_from_policy
+from moldable.system.queue_rows import tabulate_waiting
 
 MOST_SERVERS: Final = 20_000_000
 
@@ -45,6 +49,9 @@ class System:
         wishes: for each class, the probability of each kind (column) by idle servers (row); the
             rest to 1 is blocked.
         policy_data: the policy as data, as in its file; only its name if it is code.
+        queue_rows: for each class, `wishes` while 1, 2, ... jobs wait behind the job that may start
+            (first axis; the last stands for all larger numbers); empty without waiting places, and
+            without rows if waiting jobs do not matter.
     """
 
     scenario: Scenario
@@ -56,6 +63,12 @@ class System:
     kind_scale: Floats
     wishes: tuple[Floats, ...]
     policy_data: Mapping[str, Any]
+    queue_rows: tuple[Floats, ...] = ()
+
+    @property
+    def places(self) -> float:
+        """The waiting places."""
+        return self.scenario.waiting
 
     @property
     def workload(self) -> Workload:
@@ -104,17 +117,19 @@ def build_system(scenario: ScenarioOrFile, policy: Rule) -> System:
     shared = workload.sharing == "pool"
     pools, policy = _pools_and_policy(scenario, policy)
     table = policy.tabulate(workload, pools)
-    kept = _occurring(table, pools, shared=shared)
+    waiting = tabulate_waiting(scenario, policy, table) if scenario.waiting else ()
+    kept = _occurring(table, waiting, pools, shared=shared)
     _refuse_never_granted(workload, policy, pools, kept)
     kinds = [(j, int(k)) for j, positions in enumerate(kept) for k in positions]
     curves = [job_class.speedup for job_class in workload.classes]
     kind_class = np.array([j for j, _ in kinds], dtype=np.int64)
     refuse_large_table(policy.name, sum(map(len, table.rows)), kind_class.size)
-    wishes = []
-    for j, rows in enumerate(table.rows):
-        spread = np.zeros((rows.shape[0], kind_class.size))
-        spread[:, kind_class == j] = rows[:, kept[j]]
-        wishes.append(spread)
+
+    def by_kind(j: int, rows: Floats) -> Floats:
+        spread = np.zeros((*rows.shape[:-1], kind_class.size))
+        spread[..., kind_class == j] = rows[..., kept[j]]
+        return spread
+
     return System(
         scenario,
         policy.name,
@@ -123,8 +138,9 @@ def build_system(scenario: ScenarioOrFile, policy: Rule) -> System:
         kind_class,
         np.array([curves[j].widths[k] for j, k in kinds], dtype=np.int64),
         np.array([workload.classes[j].mean_size / curves[j].speedups[k] for j, k in kinds]),
-        tuple(wishes),
+        tuple(itertools.starmap(by_kind, enumerate(table.rows))),
         data_from_policy(policy) or {"policy": policy.name},
+        tuple(itertools.starmap(by_kind, enumerate(waiting))),
     )
 
 
@@ -148,13 +164,16 @@ def _refuse_never_granted(
 def _pools_and_policy(scenario: Scenario, policy: Policy | None) -> tuple[tuple[int, ...], Policy]:
     if scenario.workload.sharing == "pool":
         pools = (scenario.servers,) * len(scenario.workload.classes)
-        return pools, policy if policy is not None else greedy_p(scenario)
+        default = even_price if scenario.waiting else greedy_p
+        return pools, policy if policy is not None else default(scenario)
     division = reserve_whole(scenario)
     pools = tuple(int(part.servers) for part in division.classes)
     return pools, policy if policy is not None else GreedyP(shares_of(division), "greedy(p*)")
 
 
-def _occurring(table: PolicyTable, pools: tuple[int, ...], *, shared: bool) -> list[Ints]:
+def _occurring(
+    table: PolicyTable, waiting: tuple[Floats, ...], pools: tuple[int, ...], *, shared: bool
+) -> list[Ints]:
     """Return the positions of the widths of each class that can be granted.
 
     Idle counts are multiples of the greatest common divisor g of the servers and the granted
@@ -169,7 +188,10 @@ def _occurring(table: PolicyTable, pools: tuple[int, ...], *, shared: bool) -> l
             for j in group:
                 rows = table.rows[j]
                 reached = np.minimum(np.arange(0, rows.shape[0] - 1 + g, g), rows.shape[0] - 1)
-                kept[j] = np.flatnonzero(rows[reached].sum(axis=0) > 0.0)
+                granted = rows[reached].sum(axis=0)
+                if waiting:
+                    granted = granted + waiting[j][:, ::g].sum(axis=(0, 1))
+                kept[j] = np.flatnonzero(granted > 0.0)
             widths = [w for j in group for w in table.classes[j].speedup.widths[kept[j]].tolist()]
             smaller = math.gcd(g, *widths)
             if smaller == g:

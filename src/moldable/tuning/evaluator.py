@@ -11,7 +11,7 @@ from moldable.evaluation.evaluate import check_request, solve_exactly
 from moldable.files.policy_file import to_json
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.simulation.plan import JUDGED, TRIAL, child_seed
 from moldable.simulation.simulate import (
     RunOptions,

@@ -16,7 +16,7 @@ from moldable.errors import InfeasibleError
 from moldable.model.scenario import Scenario
 from moldable.policies.greedy import GreedyP, greedy_p
 from moldable.policies.kinds import Kinds, extended
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.policies.thresholds import Choice, Thresholds
 from moldable.policies.value import MOST_COSTLY, ValueFunction, value_function
 from moldable.system.performance import Performance

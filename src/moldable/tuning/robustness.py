@@ -9,7 +9,7 @@ from moldable.errors import MoldableError
 from moldable.model.arrivals import ArrivalTimes, Poisson, Renewal
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Lognormal
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.system.performance import Performance
 from moldable.tuning.evaluator import Evaluator
 from moldable.tuning.targets import Target

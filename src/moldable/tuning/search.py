@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, final
 
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.system.performance import Performance
 from moldable.tuning.evaluator import Evaluator
 from moldable.tuning.families import Family

@@ -8,7 +8,7 @@ from typing import Any, final
 from moldable.base_result import Result, Row
 from moldable.errors import cut
 from moldable.files.policy_file import policy_data
-from moldable.policies.policy_table import Policy
+from moldable.policies.policy import Policy
 from moldable.system.performance import Performance
 from moldable.tuning.families import Static
 from moldable.tuning.reference import Best
