@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from moldable import Policy, Scenario, SpeedUp
+from moldable import Observation, Policy, Scenario, SpeedUp
 from moldable.errors import InputError
 from moldable.policies import Equi
 from moldable.policies.registry import (
@@ -43,7 +43,8 @@ def test_every_example_of_a_file_comes_back(name):
     assert type(again) is type(policy)
     jobs = SCENARIO.workload.classes[0]
     for idle in range(12):
-        assert again.decide(jobs, idle) == policy.decide(jobs, idle)
+        seen = Observation(idle, waiting=idle % 3)
+        assert again.choose(jobs, seen) == policy.choose(jobs, seen)
 
 
 @pytest.mark.parametrize("text", ["egui", "equi2", "", "thresholds", "Greedy", "equi :"])

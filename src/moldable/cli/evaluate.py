@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from moldable.cli import output
 from moldable.cli.options import (
-    DEFAULT_POLICY,
     JsonOption,
     MethodOption,
     PolicyOption,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 def evaluate(
     *,
     scenario: Scenario,
-    policy: PolicyOption = DEFAULT_POLICY,
+    policy: PolicyOption = None,
     method: MethodOption = "auto",
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,

@@ -105,8 +105,12 @@ JsonOption = Annotated[
 
 
 PolicyOption = Annotated[
-    str,
-    typer.Option("--policy", metavar="POLICY", help=f"{policy_help()}, or a JSON file."),
+    str | None,
+    typer.Option(
+        "--policy",
+        metavar="POLICY",
+        help=f"{policy_help()}, or a JSON file. Default: greedy-p; with waiting places even-price.",
+    ),
 ]
 MethodOption = Annotated[
     str,
@@ -129,7 +133,6 @@ SeedOption = Annotated[int | None, typer.Option("--seed", metavar="S", help="Ran
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", metavar="N", help="Threads (default: all cores).")
 ]
-DEFAULT_POLICY = "greedy-p"
 SCENARIO_OPTIONS: dict[str, Any] = {
     "speedup": SpeedUpOption,
     "load": LoadOption,
@@ -290,8 +293,10 @@ def _refuse_no_servers(servers: int | None) -> None:
         checked_int(servers, "servers", InputError)
 
 
-def read_policy(text: str, scenario: Scenario) -> Policy | Equi | None:
-    """Build a policy from its spelling or its JSON file; None is the default, greedy(p*)."""
+def read_policy(text: str | None, scenario: Scenario) -> Policy | Equi | None:
+    """Build a policy from its spelling or its JSON file; None is the default."""
+    if text is None:
+        return None
     name = text.strip()
     if name != "-" and not name.lower().endswith(".json"):
         return build_policy(text, scenario)

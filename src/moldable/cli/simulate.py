@@ -9,7 +9,6 @@ import typer
 from moldable.cli import output
 from moldable.cli.dask_cluster import dask_executor
 from moldable.cli.options import (
-    DEFAULT_POLICY,
     JsonOption,
     PolicyOption,
     SeedOption,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 def simulate(
     *,
     scenario: Scenario,
-    policy: PolicyOption = DEFAULT_POLICY,
+    policy: PolicyOption = None,
     jobs: Annotated[
         float | None,
         typer.Option("--jobs", metavar="N", help="Arrivals in each replication, such as 5e6."),
@@ -148,7 +147,7 @@ def end_if_interrupted(*answers: Performance) -> None:
         output.end_interrupted("the result is that of the replications that finished")
 
 
-def _kept_widths(text: str, scenario: Scenario) -> Policy | None:
+def _kept_widths(text: str | None, scenario: Scenario) -> Policy | None:
     """Read a policy under which jobs keep their widths, as simulated ones do."""
     from moldable.policies.equi import Equi
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from rich.console import Console
 from rich.table import Table
 
@@ -10,18 +13,19 @@ from moldable.reporting.tables import print_table
 from moldable.reporting.words import percent, times_are
 from moldable.system.estimate import Estimate
 from moldable.system.performance import ExactDetail, Performance, SimulationDetail
+from moldable.system.queueing import Queueing
 
 
 def show_performance(console: Console, answer: Performance) -> None:
     """Print the main results, the tables of widths and classes, and the method."""
-    console.print(f"Blocking: {answer.blocking}{_sure(answer.blocking)}")
-    unit = answer.time_unit
+    unit, queueing = answer.time_unit, answer.queueing
+    if queueing is not None:
+        _show_queueing(console, answer, queueing)
+    if queueing is None or math.isfinite(answer.scenario.waiting):
+        console.print(f"Blocking: {answer.blocking}{_sure(answer.blocking)}")
     console.print(f"Mean execution time: {duration(answer.mean_execution_time, unit)}")
     if answer.quantiles:
-        levels = answer.quantiles.items()
-        times = ", ".join(f"{100 * level:g} %: {time:.4g}" for level, time in levels)
-        among = "" if unit is None else f" in {SYMBOLS[unit]}"
-        console.print(f"Quantiles of the execution time{among}: {times}")
+        console.print(_levels("execution time", answer.quantiles, unit))
     throughput = float(f"{answer.departure_rate * answer.provenance['servers']:.5g}")
     console.print(
         f"Servers busy: {percent(answer.busy_fraction)}; throughput: "
@@ -37,6 +41,42 @@ def show_performance(console: Console, answer: Performance) -> None:
         console.print(_solution(answer, answer.detail))
     else:
         console.print(_run(answer, answer.detail))
+
+
+def _show_queueing(console: Console, answer: Performance, queueing: Queueing) -> None:
+    unit = answer.time_unit
+    response = queueing.mean_response_time
+    console.print(f"Mean response time: {duration(response, unit)}{_sure(response)}")
+    if answer.response_bound is not None:
+        bound = duration(f"{answer.response_bound:.6g}", unit)
+        above = percent(response.value / answer.response_bound - 1.0)
+        console.print(
+            f"No policy has a mean response time below {bound}; this one is {above} above."
+        )
+    console.print(
+        f"Mean wait: {duration(queueing.mean_wait, unit)}; "
+        f"jobs that wait: {percent(queueing.wait_probability.value)}; "
+        f"mean queue length: {queueing.queue_length}"
+    )
+    for name, levels in (
+        ("wait", queueing.wait_quantiles),
+        ("response time", queueing.response_quantiles),
+    ):
+        if levels:
+            console.print(_levels(name, levels, unit))
+    if queueing.bounded_slowdown is not None:
+        least = duration(f"{answer.slowdown_threshold:g}", unit)
+        console.print(f"Mean bounded slowdown (threshold {least}): {queueing.bounded_slowdown}")
+    if queueing.slowdown is not None:
+        slowdown = queueing.slowdown
+        text = str(slowdown) if math.isfinite(slowdown) else "infinite (sizes come close to 0)"
+        console.print(f"Mean slowdown: {text}")
+
+
+def _levels(what: str, levels: Mapping[float, float], unit: str | None) -> str:
+    times = ", ".join(f"{100 * level:g} %: {float(time):.4g}" for level, time in levels.items())
+    among = "" if unit is None else f" in {SYMBOLS[unit]}"
+    return f"Quantiles of the {what}{among}: {times}"
 
 
 def _solution(answer: Performance, detail: ExactDetail) -> str:
@@ -85,6 +125,12 @@ def _classes(answer: Performance) -> Table:
     unit = answer.time_unit
     for heading in ("blocking", "mean execution time"):
         table.add_column(heading, justify="right")
+    if answer.queueing is not None:
+        for heading in ("mean response time", "mean wait"):
+            table.add_column(heading, justify="right")
     for part in answer.classes:
-        table.add_row(part.name, str(part.blocking), duration(part.mean_execution_time, unit))
+        own = part.queueing
+        times = () if own is None else (own.mean_response_time, own.mean_wait)
+        shown = (duration(time, unit) for time in (part.mean_execution_time, *times))
+        table.add_row(part.name, str(part.blocking), *shown)
     return table

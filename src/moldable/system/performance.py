@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, final
@@ -11,6 +10,7 @@ from moldable.base_result import Result, Row
 from moldable.model.scenario import Scenario
 from moldable.model.units import duration
 from moldable.system.estimate import Estimate
+from moldable.system.queueing import Queueing, finite, plain
 
 
 @final
@@ -23,7 +23,8 @@ class ClassPerformance:
         blocking: the probability that one of its jobs is blocked.
         mean_execution_time: of its accepted jobs, in units of time.
         width_shares: share of its accepted jobs granted each width.
-        mean_jobs: its jobs of each width in the system, per server of the cluster.
+        mean_jobs: its running jobs of each width, per server of the cluster.
+        queueing: waiting and response times; None without waiting places.
 
     Example:
         >>> (jobs,) = evaluate(Scenario.single([1, 1.8], 0.8, 8)).classes
@@ -36,21 +37,19 @@ class ClassPerformance:
     mean_execution_time: Estimate
     width_shares: Mapping[int, float]
     mean_jobs: Mapping[int, float]
+    queueing: Queueing | None = None
 
     def row(self) -> Row:
-        """Return blocking and mean execution time with their intervals."""
-        return {
-            "class": self.name,
-            **_estimate("blocking", self.blocking),
-            **_estimate("mean_execution_time", self.mean_execution_time),
-        }
+        """Return the main figures with their intervals."""
+        return {"class": self.name, **_figures(self)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
         return {
             "name": self.name,
-            **_estimate("blocking", self.blocking),
-            **_estimate("mean_execution_time", self.mean_execution_time),
+            **plain("blocking", self.blocking),
+            **plain("mean_execution_time", self.mean_execution_time),
+            **({} if self.queueing is None else self.queueing.to_dict()),
             "width_shares": _by_width(self.width_shares),
             "mean_jobs": _by_width(self.mean_jobs),
         }
@@ -129,6 +128,10 @@ class Performance(Result):
         provenance: versions, parameters and machine.
         scenario: the scenario that was evaluated.
         policy: the policy as data, as in its file; only its name if it is code.
+        queueing: waiting and response times; None without waiting places.
+        slowdown_threshold: execution time below which a job counts as this long in the bounded
+            slowdown.
+        response_bound: mean response time that no policy beats; None where it is not known.
 
     Example:
         >>> answer = evaluate(Scenario.single([1, 1.8], 0.8, 8), "fixed:2")
@@ -151,6 +154,9 @@ class Performance(Result):
     provenance: Mapping[str, Any]
     scenario: Scenario
     policy: Mapping[str, Any]
+    queueing: Queueing | None = None
+    slowdown_threshold: float | None = None
+    response_bound: float | None = None
 
     @property
     def time_unit(self) -> str | None:
@@ -159,8 +165,12 @@ class Performance(Result):
 
     def __repr__(self) -> str:
         """Show the main figures; `to_dict` has all of them."""
+        response = ""
+        if self.queueing is not None:
+            time = duration(self.queueing.mean_response_time, self.time_unit)
+            response = f"mean_response_time={time}, "
         return (
-            f"Performance(blocking={self.blocking}, "
+            f"Performance(blocking={self.blocking}, {response}"
             f"mean_execution_time={duration(self.mean_execution_time, self.time_unit)}, "
             f"busy_fraction={self.busy_fraction:.4g}, policy={self.provenance['policy']!r}, "
             f"method={self.method!r})"
@@ -181,7 +191,10 @@ class Performance(Result):
 
         def values(part: Performance | ClassPerformance) -> dict[str, Any]:
             names = ("blocking", "mean_execution_time")
-            return {name: Estimate(getattr(part, name).value, None) for name in names}
+            found: dict[str, Any] = {
+                name: Estimate(getattr(part, name).value, None) for name in names
+            }
+            return found | {"queueing": part.queueing and part.queueing.without_intervals()}
 
         return replace(
             self,
@@ -191,11 +204,8 @@ class Performance(Result):
         )
 
     def figures(self) -> dict[str, Any]:
-        """Return blocking and mean execution time with their intervals, ready for JSON."""
-        return {
-            **_estimate("blocking", self.blocking),
-            **_estimate("mean_execution_time", self.mean_execution_time),
-        }
+        """Return the main figures with their intervals, ready for JSON."""
+        return _figures(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON; null where a method has no such value."""
@@ -207,11 +217,19 @@ class Performance(Result):
         parts = self.classes if len(self.classes) > 1 else ()
         return [{"class": "all jobs", **self.figures()}, *(part.row() for part in parts)]
 
+    def _waiting(self) -> dict[str, Any]:
+        if self.queueing is None:
+            return {}
+        known = {name: getattr(self, name) for name in ("response_bound", "slowdown_threshold")}
+        return self.queueing.to_dict() | known
+
     def _found(self) -> dict[str, Any]:
         return {
-            **self.figures(),
+            **plain("blocking", self.blocking),
+            **plain("mean_execution_time", self.mean_execution_time),
+            **self._waiting(),
             "time_unit": self.time_unit,
-            "quantiles": {f"{level:g}": _finite(value) for level, value in self.quantiles.items()},
+            "quantiles": {f"{level:g}": finite(value) for level, value in self.quantiles.items()},
             "width_shares": _by_width(self.width_shares),
             "mean_jobs": _by_width(self.mean_jobs),
             "busy_fraction": self.busy_fraction,
@@ -231,13 +249,12 @@ class Performance(Result):
         }
 
 
-def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:
-    interval = None if estimate.interval is None else list(estimate.interval)
-    return {name: _finite(estimate.value), f"{name}_interval": interval}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _figures(part: Performance | ClassPerformance) -> dict[str, Any]:
+    found = plain("blocking", part.blocking)
+    if part.queueing is not None:
+        for name in ("mean_response_time", "mean_wait", "wait_probability"):
+            found |= plain(name, getattr(part.queueing, name))
+    return found | plain("mean_execution_time", part.mean_execution_time)
 
 
 def _text_keys(data: Any) -> Any:

@@ -31,7 +31,9 @@ def tabulate_waiting(scenario: Scenario, policy: Policy, table: PolicyTable) -> 
     while True:
         most_idle = min(held + widest, servers)
         found = tuple(policy.tabulate_queue(job_class, most_idle) for job_class in classes)
-        now = max([held, *(_last(_holds(rows).any(axis=0)) for rows in found if rows.size)])
+        now = max(
+            [held, *(_last(np.asarray(_holds(rows).any(axis=0))) for rows in found if rows.size)]
+        )
         if now <= held:
             return found
         if now >= servers:
