@@ -38,8 +38,11 @@ class Compared:
         performance: its performance.
         blocking_difference: its blocking minus the first policy's, with its own interval.
         mean_execution_time_difference: the same for the mean execution time.
-        pareto_optimal: whether it is Pareto-optimal: no other policy is significantly better in one
-            value without being worse in the other.
+        mean_response_time_difference: the same for the mean response time; None without waiting
+            places.
+        pareto_optimal: whether it is Pareto-optimal: no other policy is significantly better in
+            blocking or time without being worse in the other. The time is the mean response time
+            where jobs wait, else the mean execution time.
         reference: whether it is a preemptive reference, left out of the Pareto comparison.
 
     Example:
@@ -55,6 +58,18 @@ class Compared:
     mean_execution_time_difference: Estimate
     pareto_optimal: bool
     reference: bool
+    mean_response_time_difference: Estimate | None = None
+
+    @property
+    def differences(self) -> dict[str, Estimate]:
+        """The differences by name."""
+        found = {
+            "blocking_difference": self.blocking_difference,
+            "mean_execution_time_difference": self.mean_execution_time_difference,
+        }
+        if self.mean_response_time_difference is not None:
+            found["mean_response_time_difference"] = self.mean_response_time_difference
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
@@ -63,8 +78,7 @@ class Compared:
             "name": self.name,
             "pareto_optimal": self.pareto_optimal,
             "reference": self.reference,
-            "blocking_difference": _pair(self.blocking_difference),
-            "mean_execution_time_difference": _pair(self.mean_execution_time_difference),
+            **{name: _pair(gap) for name, gap in self.differences.items()},
             **found,
             "inputs": {"policy": found["inputs"]["policy"]},  # the scenario is that of all
         }
@@ -111,8 +125,8 @@ class Comparison(Result):
         for part in self.policies:
             found = part.performance
             gaps: dict[str, Any] = {}
-            for name in ("blocking_difference", "mean_execution_time_difference"):
-                pair = _pair(getattr(part, name))
+            for name, gap in part.differences.items():
+                pair = _pair(gap)
                 gaps |= {name: pair["value"], f"{name}_interval": pair["interval"]}
             marks = {
                 "name": part.name,
@@ -189,10 +203,14 @@ def compare(
 
 def _warned(pair: Paired, unsolved: Unsolved) -> Paired:
     performance = unsolved.warn(pair.performance)
+    response = pair.response
+    if response and performance.queueing:
+        response = Sample(performance.queueing.mean_response_time, response.errors)
     return Paired(
         performance,
         Sample(performance.blocking, pair.blocking.errors),
         Sample(performance.mean_execution_time, pair.time.errors),
+        response,
     )
 
 
@@ -233,12 +251,15 @@ def _compared(name: str, found: Mapping[str, Paired], rivals: Mapping[str, Paire
         difference(own.time, first.time),
         pareto_optimal=name in rivals and not beaten,
         reference=name not in rivals,
+        mean_response_time_difference=(
+            difference(own.response, first.response) if own.response and first.response else None
+        ),
     )
 
 
 def _beats(one: Paired, other: Paired) -> bool:
     """Return whether one is significantly better in a value, and better or equal in the other."""
-    signs = (_sign(one.blocking, other.blocking), _sign(one.time, other.time))
+    signs = (_sign(one.blocking, other.blocking), _sign(one.objective, other.objective))
     return not any(map(math.isnan, signs)) and min(signs) < 0.0 and max(signs) <= 0.0
 
 

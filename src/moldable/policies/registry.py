@@ -155,9 +155,10 @@ def _whole_keys(name: str, table: dict[str, Any]) -> dict[int, Any]:
 
 
 def _greedy_p(_: Any, parameter: str, scenario: Scenario) -> Policy | None:
-    if not parameter:
+    if not parameter and not scenario.waiting:
         return None
-    found: Policy = resolve_name("moldable.policies.greedy:greedy_p")(scenario, float(parameter))
+    load = float(parameter) if parameter else None
+    found: Policy = resolve_name("moldable.policies.greedy:greedy_p")(scenario, load)
     return found
 
 

@@ -10,31 +10,58 @@ from moldable.reporting.words import times_are
 from moldable.system.estimate import Estimate
 
 PARETO_OPTIMAL, REFERENCE = "*", "~"
+WAITING = ("response", "Δ response", "wait", "execution", "P(wait)", "blocking", "method")
 METHODS = {"closed-form": "formula", "chain": "chain", "simulate": "simulated"}
 
 
 def show_comparison(console: Console, answer: Comparison) -> None:
     """Print one row for each policy and what the marks mean."""
-    first = answer.policies[0].name
+    first = answer.policies[0]
+    waits = first.performance.queueing is not None
     table = plain_table()
     table.add_column("policy")
-    for heading in ("blocking", "mean time", "Δ blocking", "Δ time", "method"):
+    headings = WAITING if waits else ("blocking", "mean time", "Δ blocking", "Δ time", "method")
+    for heading in headings:
         table.add_column(heading, justify="right")
     for part in answer.policies:
-        table.add_row(
-            f"{_mark(part)} {part.name}",
-            str(part.performance.blocking),
-            str(part.performance.mean_execution_time),
-            _signed(part.blocking_difference),
-            _signed(part.mean_execution_time_difference),
-            METHODS[part.performance.method],
-        )
+        table.add_row(f"{_mark(part)} {part.name}", *(_waiting(part) if waits else _losing(part)))
     print_table(console, table)
     console.print(f"Pareto-optimal policies are marked with {PARETO_OPTIMAL}.")
     if any(part.reference for part in answer.policies):
         console.print(f"{REFERENCE} preemptive reference: widths change while jobs run.")
-    console.print(f"Mean time: mean execution time of accepted jobs. Δ: difference from {first}.")
+    what = (
+        "Times are means over accepted jobs."
+        if waits
+        else "Mean time: mean execution time of accepted jobs."
+    )
+    console.print(f"{what} Δ: difference from {first.name}.")
     console.print(times_are(answer.policies[0].performance))
+
+
+def _losing(part: Compared) -> tuple[str, ...]:
+    return (
+        str(part.performance.blocking),
+        str(part.performance.mean_execution_time),
+        _signed(part.blocking_difference),
+        _signed(part.mean_execution_time_difference),
+        METHODS[part.performance.method],
+    )
+
+
+def _waiting(part: Compared) -> tuple[str, ...]:
+    found, gap = part.performance, part.mean_response_time_difference
+    queueing = found.queueing
+    if queueing is None or gap is None:
+        return ("-",) * len(WAITING)
+    return (
+        str(queueing.mean_response_time),
+        _signed(gap),
+        str(queueing.mean_wait),
+        str(found.mean_execution_time),
+        str(queueing.wait_probability),
+        str(found.blocking),
+        METHODS[found.method],
+    )
 
 
 def _mark(part: Compared) -> str:

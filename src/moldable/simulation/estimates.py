@@ -60,11 +60,11 @@ def blocking(tallies: Tallies, classes: Mask, system: System) -> Estimate:
     arrived = tallies.arrived[..., classes].sum(axis=(0, 2))
     if arrived.sum() == 0.0:
         return Estimate(math.nan, None)
-    interval = share_interval(blocked, arrived, 1.0 + _correlated(tallies, arrived, system))
+    interval = share_interval(blocked, arrived, 1.0 + correlated(tallies, arrived, system))
     return Estimate(float(blocked.sum() / arrived.sum()), interval)
 
 
-def _correlated(tallies: Tallies, jobs: Floats, system: System) -> float:
+def correlated(tallies: Tallies, jobs: Floats, system: System) -> float:
     """Return how many of these jobs arrive during the correlation time of a full cluster.
 
     It is about a mean execution time of the slowest kind; blocked jobs in this time may all have
@@ -180,7 +180,7 @@ def _with_rare_kinds(
     rare = classes[system.kind_class] & ((every == 0.0) & (granted > 0.0)[:, None]).any(axis=0)
     room = _largest_shares(tallies, classes, system) - every.sum(axis=0) / granted.sum()
     gaps = system.kind_scale - estimate.value
-    cluster = 1.0 + math.sqrt(_correlated(tallies, granted, system))
+    cluster = 1.0 + math.sqrt(correlated(tallies, granted, system))
     shifts = []
     for side in (rare & (gaps < 0.0), rare & (gaps > 0.0)):
         events = every[:, side].sum(axis=1)

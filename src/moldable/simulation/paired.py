@@ -15,6 +15,7 @@ import numpy as np
 
 from moldable.arrays import Floats
 from moldable.simulation import estimates
+from moldable.simulation.queue_estimates import waiting_tallies
 from moldable.simulation.replications import Progress
 from moldable.simulation.run import STEP, Run, run_until_precise
 from moldable.simulation.simulate import RunOptions, fresh_seed, prepare_run
@@ -22,8 +23,8 @@ from moldable.system.estimate import Estimate
 from moldable.system.loss_system import System
 from moldable.system.performance import Performance
 
-KERNEL: Final = "bucket-ring"
-"""In this kernel a job has the same size whatever its width."""
+KERNELS: Final = {True: "queue-ring", False: "bucket-ring"}
+"""With and without waiting places. In these kernels a job has the same size whatever its width."""
 
 
 @final
@@ -48,16 +49,35 @@ class Sample:
 @final
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """A policy's performance, and its two figures as samples."""
+    """A policy's performance, and its main figures as samples.
+
+    Attributes:
+        performance: all figures.
+        blocking: of arriving jobs.
+        time: mean execution time.
+        response: mean response time; None without waiting places.
+    """
 
     performance: Performance
     blocking: Sample
     time: Sample
+    response: Sample | None = None
 
     @classmethod
     def exact(cls, answer: Performance) -> Self:
         """Wrap an answer without error."""
-        return cls(answer, Sample(answer.blocking, None), Sample(answer.mean_execution_time, None))
+        queueing = answer.queueing
+        return cls(
+            answer,
+            Sample(answer.blocking, None),
+            Sample(answer.mean_execution_time, None),
+            None if queueing is None else Sample(queueing.mean_response_time, None),
+        )
+
+    @property
+    def objective(self) -> Sample:
+        """The time to be short: of the response where jobs wait, else of the execution."""
+        return self.response or self.time
 
 
 def difference(one: Sample, other: Sample) -> Estimate:
@@ -107,7 +127,7 @@ def simulate_together(
         progress=progress,
     )
     runs = {
-        name: prepare_run(system, options, KERNEL, common=True)
+        name: prepare_run(system, options, KERNELS[system.places > 0], common=True)
         for name, (system, _) in systems.items()
     }
     longest = max(run.plan.warmup for run in runs.values())
@@ -123,9 +143,15 @@ def _paired(run: Run, reason: str, *, converged: bool) -> Paired:
     answer = run.performance(reason, converged=converged)
     blocked, arrived = run.tallies.blocked.sum(axis=(0, 2)), run.tallies.arrived.sum(axis=(0, 2))
     granted = run.tallies.granted.sum(axis=0)
-    times = granted @ run.plan.system.kind_scale
+    times, started = granted @ run.plan.system.kind_scale, granted.sum(axis=1)
+    response = None
+    if answer.queueing is not None:
+        waits = waiting_tallies(run.tallies).wait.sum(axis=(0, 2))
+        errors = estimates.errors_of(times + waits, started)
+        response = Sample(answer.queueing.mean_response_time, errors)
     return Paired(
         answer,
         Sample(answer.blocking, estimates.errors_of(blocked, arrived)),
-        Sample(answer.mean_execution_time, estimates.errors_of(times, granted.sum(axis=1))),
+        Sample(answer.mean_execution_time, estimates.errors_of(times, started)),
+        response,
     )

@@ -1,0 +1,160 @@
+"""Estimates of waiting and response times, with confidence intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from moldable.arrays import Floats, Mask
+from moldable.errors import UnstableError
+from moldable.model.sizes import SizeLaw
+from moldable.simulation.estimates import correlated, errors_of, ratio, share_interval, student
+from moldable.simulation.plan import Tallies
+from moldable.simulation.queue_tallies import QueueTallies
+from moldable.system.estimate import Estimate
+from moldable.system.granted import LEVELS
+from moldable.system.loss_system import System
+from moldable.system.queueing import Queueing
+
+GROWN, SIGNIFICANT, LONG = 0.25, 6.0, 50.0
+"""A queue grows if it ends longer than its mean by this share, by this number of standard errors,
+and with at least this number of waiting jobs."""
+NEAR_ZERO: Final = (1e-9, 1e-12)
+"""Levels at which the quantiles of a size law show whether its inverse has a mean."""
+STEEP: Final = 0.99
+"""Exponent of the quantiles near 0 from which the mean of the inverse is taken as infinite."""
+
+
+def queueing(tallies: Tallies, classes: Mask, system: System, *, realised: bool) -> Queueing:
+    """Estimate waiting and response times of the given classes.
+
+    Args:
+        tallies: of all replications.
+        classes: which classes.
+        system: what was simulated.
+        realised: whether execution times are those of the simulated sizes, rather than their means.
+    """
+    queue = waiting_tallies(tallies)
+    kinds = classes[system.kind_class]
+    started = tallies.granted[..., kinds].sum(axis=(0, 2))
+    if started.sum() == 0.0:
+        unknown = Estimate(math.nan, None)
+        names = ("mean_response_time", "mean_wait", "wait_probability", "queue_length")
+        return Queueing(**dict.fromkeys(names, unknown))  # type: ignore[arg-type]
+    wait, waited = (part[..., classes].sum(axis=(0, 2)) for part in (queue.wait, queue.waited))
+    if realised:
+        ran = tallies.booked[..., kinds].sum(axis=(0, 2))
+    else:
+        ran = (tallies.granted[..., kinds] @ system.kind_scale[kinds]).sum(axis=0)
+    time = tallies.time.sum(axis=0)
+    waiting = (queue.mean_waiting[..., classes].sum(axis=2) * tallies.time).sum(axis=0)
+    laws = [c.size for c, own in zip(system.workload.classes, classes, strict=True) if own]
+    heavy = without_variance(system)
+    return Queueing(
+        mean_response_time=_without_interval(ratio(wait + ran, started), drop=heavy),
+        mean_wait=_without_interval(_at_least_zero(ratio(wait, started)), drop=heavy),
+        wait_probability=Estimate(
+            float(waited.sum() / started.sum()),
+            share_interval(waited, started, 1.0 + correlated(tallies, started, system)),
+        ),
+        queue_length=_without_interval(_at_least_zero(ratio(waiting, time)), drop=heavy),
+        wait_quantiles=_quantiles(queue.waits[:, classes].sum(axis=1), queue.edges),
+        response_quantiles=_quantiles(queue.responses[:, classes].sum(axis=1), queue.edges),
+        slowdown=_slowdown(queue, classes, started, laws),
+        bounded_slowdown=(
+            ratio(queue.bounded[..., classes].sum(axis=(0, 2)), started)
+            if queue.bounded.any()
+            else None
+        ),
+    )
+
+
+def waiting_tallies(tallies: Tallies) -> QueueTallies:
+    """Return the tallies of a run with waiting places."""
+    assert tallies.queue is not None  # noqa: S101 - the kernel for queues fills it
+    return tallies.queue
+
+
+def without_variance(system: System) -> bool:
+    """Return whether some sizes have no variance, so that mean waits have no normal interval."""
+    return any(math.isinf(job_class.size.variance) for job_class in system.workload.classes)
+
+
+def refuse_growing_queue(tallies: Tallies) -> None:
+    """Raise if the queue grew throughout the run: its averages would depend on the run's length."""
+    queue, time = waiting_tallies(tallies), tallies.time.sum(axis=0)
+    if time.size < 2 or not time.all():  # noqa: PLR2004 - a spread needs two
+        return
+    mean = (queue.mean_waiting.sum(axis=2) * tallies.time).sum(axis=0) / time
+    end = queue.at_end[-1].sum(axis=1)
+    gap = end - mean
+    error = float(gap.std(ddof=1)) / math.sqrt(gap.size)
+    grown = float(gap.mean()) > GROWN * float(mean.mean())
+    if grown and float(gap.mean()) > SIGNIFICANT * error and float(end.mean()) > LONG:
+        raise UnstableError(
+            f"the queue grew throughout the run: {mean.mean():.4g} jobs waited on average, but "
+            f"{end.mean():.4g} at the end; the policy cannot carry this load, or the run is too "
+            f"short to reach equilibrium: lower the load, choose a policy that grants narrower "
+            f"widths while jobs wait, such as even-price, or run longer"
+        )
+
+
+def _without_interval(estimate: Estimate, *, drop: bool) -> Estimate:
+    return Estimate(estimate.value, None) if drop else estimate
+
+
+def _at_least_zero(estimate: Estimate) -> Estimate:
+    if estimate.interval is None:
+        return estimate
+    low, high = estimate.interval
+    return Estimate(estimate.value, (max(low, 0.0), high))
+
+
+def _slowdown(queue: QueueTallies, classes: Mask, started: Floats, laws: list[SizeLaw]) -> Estimate:
+    """Estimate the mean slowdown; infinite if jobs that wait may be arbitrarily small."""
+    if queue.waited[..., classes].any() and not all(map(_inverse_has_mean, laws)):
+        return Estimate(math.inf, None)
+    return ratio(queue.slowdown[..., classes].sum(axis=(0, 2)), started)
+
+
+def _inverse_has_mean(law: SizeLaw) -> bool:
+    """Return whether E[1 / size] is finite: whether quantiles u -> 0 fall slower than u."""
+    near, nearer = (float(one) for one in law.quantile(np.array(NEAR_ZERO)))
+    if nearer <= 0.0 or near <= 0.0:
+        return False
+    slope = math.log(near / nearer) / math.log(NEAR_ZERO[0] / NEAR_ZERO[1])
+    return slope < STEEP
+
+
+def _quantiles(counts: Floats, edges: Floats) -> dict[float, Estimate]:
+    """Estimate quantiles from the histogram of each replication.
+
+    The interval is that of the share of jobs below the quantile, mapped back to times.
+    """
+    pooled = counts.sum(axis=0)
+    total = pooled.sum()
+    below = np.concatenate(([0.0], np.cumsum(pooled) / total))
+    found = {}
+    for level in LEVELS:
+        value = _inverse(below, edges, level)
+        if counts.shape[0] < 2:  # noqa: PLR2004 - one run has no spread
+            found[level] = Estimate(value, None)
+            continue
+        shares = np.array([np.interp(value, edges, np.append(0, np.cumsum(c))) for c in counts])
+        # What lies in the first bin, which holds zeros, counts as below.
+        shares = np.maximum(shares, counts[:, 0])
+        errors = errors_of(shares, counts.sum(axis=1).astype(np.float64))
+        size = errors.size
+        reach = student(size - 1) * math.sqrt(float(errors @ errors) / (size * (size - 1)))
+        ends = (_inverse(below, edges, level - reach), _inverse(below, edges, level + reach))
+        found[level] = Estimate(value, ends)
+    return found
+
+
+def _inverse(below: Floats, edges: Floats, level: float) -> float:
+    """Return where a distribution reaches a level; 0 within the first bin, which holds zeros."""
+    if level <= below[1]:
+        return 0.0
+    return float(np.interp(min(level, 1.0), below[1:], edges[1:]))
