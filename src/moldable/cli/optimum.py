@@ -153,6 +153,9 @@ def _predicted(scenario: Scenario) -> Performance | None:
     from moldable.system.loss_system import build_system
     from moldable.system.performance import Performance
 
+    if scenario.waiting:
+        output.note("jobs may wait here; moldable evaluate predicts their response times")
+        return None
     output.show_log()
     try:
         system = build_system(scenario, None)

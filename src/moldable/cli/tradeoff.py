@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moldable.tuning.tradeoff import ValueTradeoff
 
 
-@takes_scenario("arrivals")
+@takes_scenario("arrivals", "waiting")
 def tradeoff(
     *,
     scenario: Scenario,

@@ -15,7 +15,8 @@ from moldable.exact.closed_forms import closed_form
 from moldable.exact.pool import PoolLaw, predicted_states, solve_pool
 from moldable.exact.states import MOST_STATES
 from moldable.exact.theory import Theory
-from moldable.model.scenario import ScenarioOrFile
+from moldable.model.scenario import ScenarioOrFile, checked_scenario
+from moldable.model.waiting import refuse_waiting
 from moldable.policies.policy import Policy
 from moldable.system.estimate import Estimate
 from moldable.system.granted import by_width, quantiles, width_shares
@@ -138,6 +139,8 @@ def stationary_law(
         StationaryLaw(8 servers, greedy(p*), 5 states)
     """
     choice(method, METHODS, "method", ChainError)
+    scenario = checked_scenario(scenario)
+    refuse_waiting(scenario.waiting, "this distribution", "use evaluate")
     return solve_system(build_system(scenario, policy), method)
 
 

@@ -32,6 +32,16 @@ def written_waiting(waiting: float) -> int | str:
     return UNLIMITED if math.isinf(waiting) else int(waiting)
 
 
+def refuse_waiting(waiting: float, what: str, fix: str = "take waiting=0") -> None:
+    """Refuse waiting places where only jobs that are lost are handled."""
+    if waiting:
+        raise WorkloadError(
+            f"{written_waiting(waiting)} waiting places: {what} is defined for jobs that are lost "
+            f"if they find no server; {fix}",
+            "waiting",
+        )
+
+
 def _parsed(text: str) -> float:
     word = text.strip().lower()
     if word in {UNLIMITED, "inf"}:

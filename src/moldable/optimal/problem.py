@@ -18,6 +18,7 @@ from moldable.exact.states import MOST_STATES, count_states, format_states, stat
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.sizes import Exponential
+from moldable.model.waiting import refuse_waiting
 from moldable.model.workload import Workload
 from moldable.policies.observation import Jobs
 
@@ -157,6 +158,7 @@ def control_problem(scenario: ScenarioOrFile) -> ControlProblem:
 
 def _refuse_unsuited(scenario: Scenario) -> None:
     workload = scenario.workload
+    refuse_waiting(scenario.waiting, "this optimum")
     if not isinstance(scenario.arrivals, Poisson):
         raise ChainError(
             "the optimum over all policies is found for Poisson arrivals only: ask for it with "

@@ -14,6 +14,7 @@ import numpy as np
 from moldable.arrays import Floats, Ints
 from moldable.errors import PolicyError
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
+from moldable.model.waiting import refuse_waiting
 from moldable.policies.thresholds import Choice, Thresholds
 
 
@@ -46,6 +47,7 @@ class Kinds:
     def of(cls, scenario: ScenarioOrFile) -> Self:
         """List the kinds, or refuse classes that cannot share one pool."""
         scenario = checked_scenario(scenario)
+        refuse_waiting(scenario.waiting, "the value policy", "take waiting=0, or the even price")
         workload, servers = scenario.workload, scenario.servers
         if workload.sharing != "pool" and len(workload.classes) > 1:
             raise PolicyError(

@@ -21,6 +21,7 @@ from moldable.errors import MoldableError
 from moldable.simulation.arrival_source import BLOCK
 from moldable.simulation.chain_run import LANE_SETS, run_chain
 from moldable.simulation.plan import Plan, Tallies
+from moldable.simulation.queue_run import run_queue
 from moldable.simulation.ring_run import run_ring
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import System
@@ -41,16 +42,19 @@ Progress = Callable[[float, int], None]
 RUNNERS: Final[dict[str, Callable[..., Tallies]]] = {
     "count-chain": run_chain,
     "bucket-ring": run_ring,
+    "queue-ring": run_queue,
 }
 
 
 def choose_kernel(system: System, estimator: str, replications: int) -> str:
-    """Choose the lock-step chain where it applies and is faster, otherwise the ring.
+    """Choose the lock-step chain where it applies and is faster, otherwise a ring.
 
     With fewer replications than lanes, most lanes would run for nothing.
     """
     from moldable.kernels.count_chain import CODES
 
+    if system.places:
+        return "queue-ring"
     if not system.poisson or estimator != "assigned" or replications < LANE_SETS[0]:
         return "bucket-ring"
     model = chain_model(system)

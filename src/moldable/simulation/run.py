@@ -15,14 +15,15 @@ from typing import Final, final
 import numpy as np
 
 from moldable.errors import SimulationError
-from moldable.simulation import estimates
+from moldable.simulation import estimates, queue_estimates
 from moldable.simulation.plan import Plan, Tallies, joined
 from moldable.simulation.replications import ChunkRunner, Progress, cut
 from moldable.system.estimate import Estimate
 from moldable.system.granted import by_width, quantiles, width_shares
 from moldable.system.loss_system import mean_size
-from moldable.system.performance import Performance, SimulationDetail
+from moldable.system.performance import ClassPerformance, Performance, SimulationDetail
 from moldable.system.provenance import provenance
+from moldable.system.queueing import Queueing
 
 ABSOLUTE: Final = 1e-4
 """Half-width that is narrow enough whatever the relative precision."""
@@ -99,18 +100,50 @@ class Run:
         )
 
     def excess(self, precision: float) -> float:
-        """Return how many times too wide the wider interval is."""
-        units = (1.0, mean_size(self.plan.system))
+        """Return how many times too wide the widest interval is."""
+        unit = mean_size(self.plan.system)
+        blocking, time = self.figures()
+        figures = [(blocking, 1.0), (time, unit)]
+        waiting = self.queueing()
+        if waiting is not None and waiting.mean_response_time.interval is not None:
+            figures.append((waiting.mean_response_time, unit))
+        elif waiting is not None:  # without a variance of the sizes only shares have intervals
+            figures.append((waiting.wait_probability, 1.0))
         return max(
-            e.half_width / max(precision * abs(e.value), ABSOLUTE * unit)
-            for e, unit in zip(self.figures(), units, strict=True)
+            e.half_width / max(precision * abs(e.value), ABSOLUTE * unit) for e, unit in figures
+        )
+
+    def queueing(self) -> Queueing | None:
+        """Estimate the waiting and response times of all classes; None if no job can wait."""
+        system = self.plan.system
+        if self.tallies.queue is None:
+            return None
+        every = np.ones(len(system.workload.classes), dtype=np.bool_)
+        realised = self.estimator == "realised"
+        return queue_estimates.queueing(self.tallies, every, system, realised=realised)
+
+    def _classes(self) -> tuple[ClassPerformance, ...]:
+        system, tallies = self.plan.system, self.tallies
+        found = estimates.by_class(tallies, system, self.estimator)
+        if tallies.queue is None:
+            return found
+        only = np.eye(len(found), dtype=np.bool_)
+        realised = self.estimator == "realised"
+        return tuple(
+            dataclasses.replace(
+                part,
+                queueing=queue_estimates.queueing(tallies, own, system, realised=realised),
+            )
+            for part, own in zip(found, only, strict=True)
         )
 
     def performance(self, reason: str, *, converged: bool) -> Performance:
         """Summarise the replications, after checking that every arrival is accounted for."""
         plan, tallies, system = self.plan, self.tallies, self.plan.system
         granted = tallies.granted.sum(axis=(0, 1))
-        if granted.sum() + tallies.blocked.sum() != tallies.arrived.sum():
+        if tallies.queue is not None:
+            queue_estimates.refuse_growing_queue(tallies)
+        elif granted.sum() + tallies.blocked.sum() != tallies.arrived.sum():
             raise SimulationError("arrivals were not all accounted for: a bug, please report it")
         by_kind = estimates.mean_jobs(tallies) / system.servers
         blocking, mean_time = self.figures()
@@ -122,7 +155,7 @@ class Run:
             mean_jobs=by_width(system, by_kind),
             busy_fraction=float(by_kind @ system.kind_width),
             departure_rate=float(by_kind @ (1.0 / system.kind_scale)),
-            classes=estimates.by_class(tallies, system, self.estimator),
+            classes=self._classes(),
             method="simulate",
             reason=reason,
             detail=SimulationDetail(
@@ -139,6 +172,8 @@ class Run:
             warnings=(*self.notes, *_warnings(plan, tallies, self.estimator)),
             scenario=system.scenario,
             policy=system.policy_data,
+            queueing=self.queueing(),
+            slowdown_threshold=plan.bound or None,
             provenance=provenance(
                 system.scenario,
                 system.policy_name,
@@ -186,6 +221,11 @@ def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
         found.append(
             f"sizes without a variance: the {estimator!r} mean time has no normal interval; "
             f"use the 'assigned' estimator"
+        )
+    if tallies.queue is not None and queue_estimates.without_variance(plan.system):
+        found.append(
+            "sizes without a variance: mean waits and queue lengths may be infinite and have no "
+            "normal interval; the wait probability and the quantiles are valid"
         )
     if estimator == "completed_only":
         found.append("counting only jobs that finished in time favours short ones: a biased mean")

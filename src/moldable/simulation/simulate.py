@@ -10,9 +10,10 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable.checks import LARGEST, checked_int, choice, fraction, within
+from moldable.checks import LARGEST, checked_int, choice, fraction, positive, within
 from moldable.errors import SimulationError
 from moldable.model.scenario import ScenarioOrFile
+from moldable.model.units import SECONDS, parse_duration
 from moldable.policies.policy import Policy
 from moldable.simulation.estimates import ESTIMATORS
 from moldable.simulation.plan import MAIN, Plan
@@ -32,6 +33,8 @@ from moldable.system.performance import Performance
 JOBS: Final = 1_000_000
 ROUND_JOBS: Final = 500_000
 MOST_JOBS: Final = 2_000_000_000
+HABIT: Final = 10.0
+"""Usual threshold of the bounded slowdown, in seconds (D. G. Feitelson and others, 1997)."""
 MOST_REPLICATIONS: Final = 10**6
 """Each is planned, and its counts are kept."""
 
@@ -52,6 +55,7 @@ class RunOptions:
     threads: int | None = None
     executor: Executor | None = None
     progress: Progress | None = None
+    slowdown_threshold: float | str | None = None
 
     def __post_init__(self) -> None:
         check_seed_and_threads(self.seed, self.threads)
@@ -78,6 +82,7 @@ def simulate(
     threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    slowdown_threshold: float | str | None = None,
 ) -> Performance:
     """Simulate a scenario under a policy.
 
@@ -85,8 +90,8 @@ def simulate(
 
     Args:
         scenario: the classes, the cluster and the arrivals.
-        policy: decides how many servers a job gets, or its spelling, such as "fixed:3"; greedy(p*)
-            by default.
+        policy: decides how many servers a job gets, or its spelling, such as "fixed:3"; by default
+            greedy(p*), or the even price with waiting places.
         jobs: arrivals to count in each replication, by default a million (half a million with a
             precision). The chain kernel counts over a fixed time in which this number is expected.
         replications: independent runs, whose spread gives the intervals.
@@ -104,6 +109,9 @@ def simulate(
         threads: number of threads; all cores by default.
         executor: any `concurrent.futures.Executor` that runs chunks of replications instead.
         progress: called with (finished, planned) replications.
+        slowdown_threshold: with waiting places, execution time below which a job counts as this
+            long in the bounded slowdown, such as "10 s"; by default 10 s if the scenario has a unit
+            of time.
 
     Example:
         >>> answer = simulate(Scenario.single([1, 1.8], 0.8, 8), "fixed:2", jobs=10_000, seed=1)
@@ -123,6 +131,7 @@ def simulate(
         threads=threads,
         executor=executor,
         progress=progress,
+        slowdown_threshold=slowdown_threshold,
     )
     return simulate_system(build_system(scenario, policy), options, "asked for")
 
@@ -147,6 +156,12 @@ def prepare_run(
     """
     estimator, precision = options.estimator, options.precision
     _refuse_unbounded_variance(system, estimator, precision)
+    if system.places and estimator == "completed_only":
+        raise SimulationError(
+            "completed_only is defined for jobs that start when they arrive; with waiting places "
+            "use 'assigned' or 'realised'",
+            "estimator",
+        )
     _refuse_bad_labels(system)
     initial_counts(system, options.start, np.random.default_rng(0))  # refuses a bad start
     first_round = options.replications if precision is None else max(options.replications, STEP)
@@ -155,7 +170,8 @@ def prepare_run(
     short = max(1, min(ROUND_JOBS, options.max_jobs // STEP))
     jobs = int(options.jobs or (JOBS if precision is None else short))
     finished = estimator == "completed_only"
-    plan = Plan(system, options.start, 0.0, jobs, 1, finished, seed, MAIN, common)
+    bound = slowdown_bound(system, options.slowdown_threshold)
+    plan = Plan(system, options.start, 0.0, jobs, 1, finished, seed, MAIN, common, bound or 0.0)
     workers = count_workers(options.threads, options.executor)
     compile_kernel(plan, kernel, cut(range(first_round), kernel, workers)[0])
     warmup, notes = warmup_of(plan, kernel, options.warmup)
@@ -170,6 +186,24 @@ def prepare_run(
         progress=options.progress,
         notes=notes,
     )
+
+
+def slowdown_bound(system: System, threshold: float | str | None) -> float | None:
+    """Return the threshold of the bounded slowdown in the scenario's unit; None if there is none.
+
+    Without waiting places there is no slowdown to bound.
+    """
+    unit = system.scenario.time_unit
+    if threshold is None:
+        return None if unit is None or not system.places else HABIT / SECONDS[unit]
+    if not system.places:
+        raise SimulationError(
+            f"{threshold} is of no use: without waiting places every job starts at once; add "
+            f"waiting places or leave it out",
+            "slowdown_threshold",
+        )
+    found = parse_duration(threshold, unit, "slowdown_threshold", SimulationError)
+    return positive(found, "slowdown_threshold", SimulationError, 'such as "10 s"')
 
 
 def fresh_seed() -> int:

@@ -161,6 +161,8 @@ def rare_blocking(
         seed: random seed.
         threads: all cores by default; they do not change the result.
     """
+    scenario = checked_scenario(scenario)
+    refuse_waiting(scenario.waiting, "importance splitting")
     system = build_system(scenario, policy)
     model = chain_model(system)
     return None if model is None else Splitting(system, model, seed, threads).blocking()

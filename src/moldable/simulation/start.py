@@ -26,7 +26,7 @@ TRIES: Final = 1000
 
 def exactly_stationary(system: System, start: Start) -> bool:
     """Return whether the start is exactly stationary, so that no warm-up is needed."""
-    if start != "equilibrium" or not system.poisson:
+    if start != "equilibrium" or not system.poisson or system.places:
         return False
     return all(
         members.size == 1 and _erlang(system, int(members[0]), servers)

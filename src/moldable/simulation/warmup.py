@@ -3,7 +3,8 @@
 All replications have the same warm-up. A pilot run, which depends only on the seed and the
 parameters, applies MSER-5 to the number of busy servers averaged over its replications: the
 truncation with the least standard error of the mean is chosen among those in the first half. A
-pilot whose best truncation is the last one tried is repeated, twice as long.
+pilot whose best truncation is the last one tried is repeated, twice as long. Waiting jobs count as
+one server each.
 """
 
 from __future__ import annotations
@@ -97,7 +98,10 @@ def choose_warmup(
             plan, warmup=0.0, jobs=jobs, batches=BATCHES, finished=False, stream=PILOT
         )
         tallies = run(pilot, tuple(range(replications)))
-        busy = (tallies.mean_jobs @ plan.system.kind_width.astype(float)).mean(axis=1)
+        present = tallies.mean_jobs @ plan.system.kind_width.astype(float)
+        if tallies.queue is not None:
+            present = present + tallies.queue.mean_waiting.sum(axis=2)
+        busy = present.mean(axis=1)
         time, cut = tallies.time.mean(axis=1), mser(busy)
         settled = cut < latest_cut(busy.size)
         if settled:
