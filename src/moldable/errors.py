@@ -3,7 +3,9 @@
 Every exception raised on purpose descends from one class::
 
     MoldableError (ValueError)
-    |-- SpeedUpError, RegimeError, SizeLawError, WorkloadError, PolicyError, SimulationError
+    |-- SpeedUpError, RegimeError, SizeLawError, WorkloadError, PolicyError
+    |-- SimulationError
+    |   `-- UnstableError
     |-- ChainError
     |   `-- NearlyDecomposableError
     `-- ControlError, InfeasibleError, LimitError, ResultsError, InputError
@@ -35,6 +37,7 @@ __all__ = [
     "SimulationError",
     "SizeLawError",
     "SpeedUpError",
+    "UnstableError",
     "WorkloadError",
 ]
 
@@ -120,6 +123,10 @@ class PolicyError(MoldableError):
 
 class SimulationError(MoldableError):
     """Invalid options of a simulation, or a run that failed its own checks."""
+
+
+class UnstableError(SimulationError):
+    """A queue that grows without bound."""
 
 
 class ChainError(MoldableError):

@@ -47,7 +47,11 @@ def alias_table(probabilities: Floats, columns: int) -> AliasTable:
     """Build the table; each row of `probabilities` sums to 1."""
     shape = (probabilities.shape[0], columns)
     table = AliasTable(np.ones(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64))
-    for row, weights in enumerate(probabilities):
+    certain = np.count_nonzero(probabilities > 0.0, axis=1) == 1
+    only = probabilities[certain].argmax(axis=1)[:, None]
+    table.first[certain], table.second[certain] = only, only
+    for row in np.flatnonzero(~certain).tolist():
+        weights = probabilities[row]
         left = {int(k): float(weights[k]) * columns for k in np.flatnonzero(weights > 0.0)}
         for column in range(columns):
             small = min(left, key=left.__getitem__)

@@ -52,10 +52,11 @@ class ArrivalSource:
     """The arrivals of one replication.
 
     Attributes:
-        now: the time of the last arrival taken; times are multiplied by `scale`.
+        now: the time of the last arrival taken.
         arrived: jobs of each class taken so far.
         seconds: processor time spent drawing.
         by_kernel: whether a kernel can draw everything.
+        scale: factor by which times are multiplied.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class ArrivalSource:
         rates = np.array([job_class.arrival_rate for job_class in classes])
         rate = float(rates.sum())
         self.system, self.rng, self.given = system, rng, arrivals.labels
+        self.scale = scale
         table = alias_table(rates[None, :] / rates.sum(), rates.size)
         # No table means that the classes are given.
         self.choice = tuple(rows[0, : rates.size if self.given is None else 0] for rows in table)

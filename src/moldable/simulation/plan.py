@@ -14,6 +14,7 @@ from typing import final
 import numpy as np
 
 from moldable.arrays import Floats
+from moldable.simulation.queue_tallies import QueueTallies, joined_queues
 from moldable.simulation.start import Start
 from moldable.system.loss_system import System
 
@@ -56,6 +57,8 @@ class Plan:
         seed: of the whole run.
         stream: first part of the spawn key, such as MAIN or PILOT.
         common: whether all policies use the same arrivals, sizes and uniform numbers.
+        bound: execution time that replaces shorter ones in the bounded slowdown of jobs that queue;
+            0 if it is not needed.
     """
 
     system: System
@@ -67,6 +70,7 @@ class Plan:
     seed: int
     stream: int
     common: bool = False
+    bound: float = 0.0
 
     def seeds(self, replication: int, part: int) -> np.random.SeedSequence:
         """Return the seed sequence of one part of one replication."""
@@ -89,6 +93,7 @@ class Tallies:
         finished_time: their execution time.
         time: length of each window.
         seconds: processor time spent in kernels.
+        queue: what is counted of jobs that queue; None if they are lost instead.
     """
 
     replications: tuple[int, ...]
@@ -101,6 +106,7 @@ class Tallies:
     finished_time: Floats
     time: Floats
     seconds: float
+    queue: QueueTallies | None = None
 
     @classmethod
     def empty(cls, plan: Plan, replications: tuple[int, ...]) -> Tallies:
@@ -111,7 +117,7 @@ class Tallies:
         by_class = ("arrived", "blocked", "finished_jobs", "finished_time")
         counted = {name: np.zeros(classes) for name in by_class}
         counted |= {name: np.zeros(kinds) for name in ("granted", "mean_jobs", "booked")}
-        return cls(replications, **counted, time=np.zeros(shape), seconds=0.0)
+        return cls(replications, **counted, time=np.zeros(shape), seconds=0.0, queue=None)
 
 
 def joined(parts: list[Tallies]) -> Tallies:
@@ -120,7 +126,9 @@ def joined(parts: list[Tallies]) -> Tallies:
     order = np.argsort(replications)
     counted = {
         field.name: np.concatenate([getattr(part, field.name) for part in parts], axis=1)[:, order]
-        for field in dataclasses.fields(Tallies)[1:-1]
+        for field in dataclasses.fields(Tallies)[1:-2]
     }
     seconds = sum(part.seconds for part in parts)
-    return Tallies(tuple(sorted(replications)), **counted, seconds=seconds)
+    queued = [part.queue for part in parts if part.queue is not None]
+    queue = joined_queues(queued, order) if queued else None
+    return Tallies(tuple(sorted(replications)), **counted, seconds=seconds, queue=queue)

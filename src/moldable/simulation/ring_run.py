@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -58,16 +58,24 @@ class RingModel(NamedTuple):
         return self[:10]
 
 
-def ring_model(system: System) -> RingModel:
-    """Build the alias tables of all classes, one after the other."""
-    outcomes = [_with_blocked(rows) for rows in system.wishes]
+def ring_model(system: System, more_rows: Sequence[Floats] | None = None) -> RingModel:
+    """Build the alias tables of all classes, one after the other.
+
+    Args:
+        system: the system.
+        more_rows: of each class, to append to its rows by idle servers.
+    """
+    tabulated = system.wishes
+    if more_rows is not None:
+        tabulated = tuple(map(np.vstack, zip(system.wishes, more_rows, strict=True)))
+    outcomes = [_with_blocked(rows) for rows in tabulated]
     columns = max(columns_needed(rows) for rows in outcomes)
     tables = [alias_table(rows, columns) for rows in outcomes]
     kinds, classes = system.kind_width.size, np.arange(len(tables))
     threshold, first, second = (
         np.concatenate([part.ravel() for part in parts]) for parts in zip(*tables, strict=True)
     )
-    rate, time_of_a_job = _time_scales(system)
+    rate, time_of_a_job = _time_scales(system, tabulated)
     # A power of two, so that times in buckets are rounded as the times are, and ties stay ties.
     per_time = 2.0 ** round(math.log2(rate))
     return RingModel(
@@ -76,7 +84,7 @@ def ring_model(system: System) -> RingModel:
         np.where(second == kinds, -1, second),
         np.cumsum([0, *(table.threshold.size for table in tables[:-1])]),
         columns,
-        np.array([rows.shape[0] - 1 for rows in outcomes]),
+        np.array([rows.shape[0] - 1 for rows in system.wishes]),
         np.zeros_like(classes) if system.shared else classes,
         np.zeros(kinds, np.int64) if system.shared else system.kind_class,
         system.kind_width,
@@ -97,10 +105,10 @@ def _with_blocked(rows: Floats) -> Floats:
     return normal
 
 
-def _time_scales(system: System) -> tuple[float, float]:
-    """Return the arrival rate and the mean execution time if enough servers are idle."""
+def _time_scales(system: System, rows: Sequence[Floats]) -> tuple[float, float]:
+    """Return the arrival rate and the mean execution time of what the last rows grant."""
     rates = np.array([job_class.arrival_rate for job_class in system.workload.classes])
-    wished = np.array([system.wishes[j][-1, k] for k, j in enumerate(system.kind_class)])
+    wished = np.array([rows[j][-1, k] for k, j in enumerate(system.kind_class)])
     running = float(rates[system.kind_class] @ (wished * system.kind_scale))
     rate = float(rates.sum())
     if isinstance(system.arrivals, ArrivalTimes):
@@ -175,6 +183,50 @@ class Survey(NamedTuple):
     young_time: Floats
 
 
+def insert_initial_jobs(
+    plan: Plan, model: RingModel, state: RingState, rng: np.random.Generator
+) -> None:
+    """Insert the initial jobs, in chunks because a large cluster holds many."""
+    from moldable.kernels.ring_state import insert
+
+    system = plan.system
+    links = (state.heads, state.following, state.departure, state.kind)
+    for kind, count in enumerate(initial_counts(system, plan.start, rng).tolist()):
+        law = system.workload.classes[system.kind_class[kind]].size
+        for begin in range(0, count, CHUNK):
+            left = law.sample_residual(rng, min(CHUNK, count - begin))
+            times = np.minimum(left, FOREVER) * model.scales[kind]
+            held = insert(kind, times, model.widths, *links, state.free, state.cursors)
+            state.idle[model.pool_of_kind[kind]] -= held
+
+
+def warmup_blocks(plan: Plan, source: ArrivalSource) -> Iterator[Block]:
+    """Yield the arrivals that are not counted."""
+    end = plan.warmup * source.scale
+    if end == 0.0:
+        return iter(())
+    if isinstance(plan.system.arrivals, ArrivalTimes):
+        return source.take(end=end)
+    expected = plan.warmup * plan.system.workload.arrival_rate
+    return source.take(MOST * expected + BLOCK, end, FEWEST * expected)
+
+
+def refuse_if_ended(source: ArrivalSource) -> None:
+    """Raise if a list of arrivals has ended in the warm-up."""
+    if not source.more():
+        raise SimulationError(
+            "the warm-up leaves nothing of the list of arrivals to count; shorten it"
+        )
+
+
+def check_servers(model: RingModel, state: RingState, now: float) -> None:
+    """Raise unless every server is either held by a job or idle."""
+    held = state.survey(model.widths.size, now, now).held * model.widths
+    pools = np.bincount(model.pool_of_kind, held, model.pools.size)
+    if not np.array_equal(pools + state.idle, model.pools):
+        raise SimulationError("servers were not conserved: this is a bug, please report it")
+
+
 @final
 class _Replication:
     """One replication under way."""
@@ -185,7 +237,7 @@ class _Replication:
         rng = np.random.Generator(np.random.SFC64(plan.seeds(replication, 0)))
         # The starts of policies take different numbers of draws, which must not shift later ones.
         own = np.random.Generator(np.random.SFC64(plan.seeds(replication, 1)))
-        self._insert_initial_jobs(own if plan.common else rng)
+        insert_initial_jobs(plan, model, self.state, own if plan.common else rng)
         draws = model.draws or plan.common
         scale = model.buckets_per_time
         self.source = ArrivalSource(plan.system, rng, scale=scale, draws=draws)
@@ -194,39 +246,13 @@ class _Replication:
 
     def run(self) -> Tallies:
         """Run the warm-up and all batches."""
-        self._let_arrive(self._warmup(), 0)
-        if not self.source.more():
-            raise SimulationError(
-                "the warm-up leaves nothing of the list of arrivals to count; shorten it"
-            )
-        for batch in range(self.plan.batches):
+        plan = self.plan
+        self._let_arrive(warmup_blocks(plan, self.source), 0)
+        refuse_if_ended(self.source)
+        for batch in range(plan.batches):
             self._run_batch(batch)
-        self._check_servers()
+        check_servers(self.model, self.state, self.source.now)
         return dataclasses.replace(self.tallies, seconds=self.seconds + self.source.seconds)
-
-    def _insert_initial_jobs(self, rng: np.random.Generator) -> None:
-        """Insert the initial jobs, in chunks because a large cluster holds many."""
-        from moldable.kernels.ring_state import insert
-
-        system, model, state = self.plan.system, self.model, self.state
-        links = (state.heads, state.following, state.departure, state.kind)
-        for kind, count in enumerate(initial_counts(system, self.plan.start, rng).tolist()):
-            law = system.workload.classes[system.kind_class[kind]].size
-            for begin in range(0, count, CHUNK):
-                left = law.sample_residual(rng, min(CHUNK, count - begin))
-                times = np.minimum(left, FOREVER) * model.scales[kind]
-                held = insert(kind, times, model.widths, *links, state.free, state.cursors)
-                state.idle[model.pool_of_kind[kind]] -= held
-
-    def _warmup(self) -> Iterator[Block]:
-        """Yield the arrivals that are not counted."""
-        plan, end = self.plan, self.plan.warmup * self.model.buckets_per_time
-        if end == 0.0:
-            return iter(())
-        if isinstance(plan.system.arrivals, ArrivalTimes):
-            return self.source.take(end=end)
-        expected = plan.warmup * plan.system.workload.arrival_rate
-        return self.source.take(MOST * expected + BLOCK, end, FEWEST * expected)
 
     def _let_arrive(self, blocks: Iterator[Block], batch: int, drawn: int = 0) -> None:
         """Let blocks of jobs arrive, then a number of jobs that the kernel draws."""
@@ -275,10 +301,3 @@ class _Replication:
             tallies.finished_time[batch, 0, j] = finished_time[own].sum()
         if not plan.finished:
             tallies.finished_jobs[batch] = tallies.finished_time[batch] = np.nan
-
-    def _check_servers(self) -> None:
-        model, now = self.model, self.source.now
-        held = self.state.survey(model.widths.size, now, now).held * model.widths
-        pools = np.bincount(model.pool_of_kind, held, model.pools.size)
-        if not np.array_equal(pools + self.state.idle, model.pools):
-            raise SimulationError("servers were not conserved: this is a bug, please report it")
