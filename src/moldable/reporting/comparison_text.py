@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rich.console import Console
 
 from moldable.evaluation.compare import Compared, Comparison
@@ -10,7 +12,8 @@ from moldable.reporting.words import times_are
 from moldable.system.estimate import Estimate
 
 PARETO_OPTIMAL, REFERENCE = "*", "~"
-WAITING = ("response", "Δ response", "wait", "execution", "P(wait)", "blocking", "method")
+WAITING = ("response", "Δ response", "wait", "P(wait)", "method")
+FINITE = ("response", "Δ response", "wait", "P(wait)", "blocking", "method")
 METHODS = {"closed-form": "formula", "chain": "chain", "simulate": "simulated"}
 
 
@@ -20,7 +23,9 @@ def show_comparison(console: Console, answer: Comparison) -> None:
     waits = first.performance.queueing is not None
     table = plain_table()
     table.add_column("policy")
-    headings = WAITING if waits else ("blocking", "mean time", "Δ blocking", "Δ time", "method")
+    finite = math.isfinite(first.performance.scenario.waiting)
+    lossy = ("blocking", "mean time", "Δ blocking", "Δ time", "method")
+    headings = (FINITE if finite else WAITING) if waits else lossy
     for heading in headings:
         table.add_column(heading, justify="right")
     for part in answer.policies:
@@ -51,15 +56,15 @@ def _losing(part: Compared) -> tuple[str, ...]:
 def _waiting(part: Compared) -> tuple[str, ...]:
     found, gap = part.performance, part.mean_response_time_difference
     queueing = found.queueing
-    if queueing is None or gap is None:
-        return ("-",) * len(WAITING)
+    assert queueing is not None  # noqa: S101 - all policies are of one scenario
+    assert gap is not None  # noqa: S101
+    lost = (str(found.blocking),) if math.isfinite(found.scenario.waiting) else ()
     return (
         str(queueing.mean_response_time),
         _signed(gap),
         str(queueing.mean_wait),
-        str(found.mean_execution_time),
         str(queueing.wait_probability),
-        str(found.blocking),
+        *lost,
         METHODS[found.method],
     )
 

@@ -60,6 +60,8 @@ def blocking(tallies: Tallies, classes: Mask, system: System) -> Estimate:
     arrived = tallies.arrived[..., classes].sum(axis=(0, 2))
     if arrived.sum() == 0.0:
         return Estimate(math.nan, None)
+    if math.isinf(system.places):
+        return Estimate.exact(0.0)
     interval = share_interval(blocked, arrived, 1.0 + correlated(tallies, arrived, system))
     return Estimate(float(blocked.sum() / arrived.sum()), interval)
 

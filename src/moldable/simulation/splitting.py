@@ -16,6 +16,7 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.model.scenario import Scenario
+from moldable.model.waiting import refuse_waiting
 from moldable.policies.policy import Policy
 from moldable.simulation.chain_run import initial_slots
 from moldable.simulation.estimates import around
@@ -161,7 +162,6 @@ def rare_blocking(
         seed: random seed.
         threads: all cores by default; they do not change the result.
     """
-    scenario = checked_scenario(scenario)
     refuse_waiting(scenario.waiting, "importance splitting")
     system = build_system(scenario, policy)
     model = chain_model(system)
