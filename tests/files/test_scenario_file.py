@@ -351,3 +351,18 @@ def test_text_of_a_data_file_is_never_repeated(tmp_path, line, content):
     with pytest.raises(InputError, match=r"data\.csv, line \d: ") as refused:
         read_scenario(write(tmp_path, f"{CLASS}{line}\n"))
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "places"), [("0", 0), ("7", 7), ('"unlimited"', float("inf")), ('"7"', 7)]
+)
+def test_waiting_places_are_read(tmp_path, text, places):
+    file = f"servers = 8\nwaiting = {text}\n[[class]]\narrival_rate=1\nspeedup=[1]\n"
+    assert read_scenario(write(tmp_path, file)).waiting == places
+
+
+@pytest.mark.parametrize("text", ["-1", "2.5", '"some"', "[1]", "true"])
+def test_bad_waiting_places_are_refused_with_their_line(tmp_path, text):
+    file = f"servers = 8\nwaiting = {text}\n[[class]]\narrival_rate=1\nspeedup=[1]\n"
+    with pytest.raises(InputError, match=r"line 2: waiting="):
+        read_scenario(write(tmp_path, file))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import pytest
@@ -17,6 +18,7 @@ from moldable import (
     reserve,
     reserve_whole,
     simulate,
+    value_policy,
 )
 from moldable.arrivals import Poisson, Renewal
 from moldable.errors import WorkloadError
@@ -25,6 +27,12 @@ from moldable.optimal import optimal_control
 from moldable.sizes import Lognormal
 
 CURVE = SpeedUp([1, 1.8, 2.5])
+
+
+def value_policy_at_4(scenario):
+    return value_policy(scenario, 4.0)
+
+
 TWO = Workload((JobClass("a", 6.0, CURVE), JobClass("b", 3.0, CURVE, mean_size=2.0)))
 
 
@@ -90,3 +98,43 @@ def test_a_workload_alone_cannot_run_on_whatever_number_of_servers(ask):
 def test_what_is_not_a_scenario_is_refused(build, words):
     with pytest.raises(WorkloadError, match=words):
         build()
+
+
+@pytest.mark.parametrize(
+    ("given", "places", "written"),
+    [
+        (0, 0, 0),
+        (3, 3, 3),
+        (3.0, 3, 3),
+        ("12", 12, 12),
+        (math.inf, math.inf, "unlimited"),
+        ("unlimited", math.inf, "unlimited"),
+        (" Unlimited ", math.inf, "unlimited"),
+    ],
+)
+def test_waiting_places_are_a_number_or_unlimited(given, places, written):
+    scenario = Scenario(TWO, 16, waiting=given)
+    assert scenario.waiting == places
+    assert scenario.to_dict()["waiting"] == written
+    assert Scenario.single(CURVE, 0.8, 16, waiting=given).waiting == places
+
+
+@pytest.mark.parametrize("given", [-1, 2.5, -math.inf, math.nan, "many", None, True, 10**12])
+def test_waiting_places_that_cannot_be_are_refused(given):
+    with pytest.raises(WorkloadError, match="waiting="):
+        Scenario(TWO, 16, waiting=given)
+
+
+def test_classes_that_own_their_servers_have_no_common_queue():
+    reserved = Workload(TWO.classes, "reserved")
+    with pytest.raises(WorkloadError, match=r"waiting=5 waiting places, but 2 classes"):
+        Scenario(reserved, 16, waiting=5)
+    assert Scenario(Workload(TWO.classes[:1], "reserved"), 16, waiting=5).waiting == 5
+
+
+@pytest.mark.parametrize(
+    "ask", [stationary_law, lambda scenario: optimal_control(scenario, 4.0), value_policy_at_4]
+)
+def test_what_is_defined_for_lost_jobs_refuses_waiting_places(ask):
+    with pytest.raises(WorkloadError, match=r"waiting=5 waiting places"):
+        ask(Scenario.single(CURVE, 0.8, 8, waiting=5))

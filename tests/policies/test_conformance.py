@@ -23,7 +23,7 @@ from moldable import (
     value_policy,
 )
 from moldable.errors import PolicyError
-from moldable.policies import FixedWidth, GreedyP, Rigid
+from moldable.policies import EvenPrice, FixedWidth, GreedyP, IdleShare, Rigid
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 GAPS = SpeedUp({2: 1.9, 4: 3.5, 8: 6.0})
@@ -98,6 +98,8 @@ POLICIES = {
     "thresholds": lambda workload: Thresholds(rising(workload)),
     "thresholds that draw": lambda workload: Thresholds(drawing(workload)),
     "value": lambda workload: value_policy(Scenario(replace(workload, sharing="pool"), 40), 8.0),
+    "even price": lambda _: EvenPrice(0.4, 2.0),
+    "idle share": lambda _: IdleShare(),
     "a user's": lambda _: HalfOfIdle(),
     "a user's, strict": lambda _: EitherOrNothing(),
 }
@@ -121,11 +123,11 @@ def granted(speedup, width, idle, strict):
     return max(fitting, key=lambda w: (speedup[w], -w), default=None)
 
 
-def row(policy, job_class, idle):
-    """The probability of each granted width, by decide() alone."""
+def row(policy, job_class, idle, waiting=0):
+    """The probability of each granted width, by choose() alone."""
     speedup = job_class.speedup
     found = dict.fromkeys(speedup.widths.tolist(), 0.0)
-    for width, probability in policy.decide(job_class, idle).items():
+    for width, probability in policy.choose(job_class, Observation(idle, waiting)).items():
         got = granted(speedup, width, idle, policy.strict)
         if got is not None:
             found[got] += probability
@@ -144,12 +146,28 @@ def test_the_table_is_what_decide_and_the_rule_of_granting_give_at_every_idle_co
             assert rows[at] == pytest.approx(row(policy, job_class, idle), abs=1e-12)
 
 
+def test_the_tables_while_others_wait_are_what_choose_and_the_rule_give(policy, system):
+    workload, _ = system
+    for job_class in workload.classes:
+        tables = policy.tabulate_queue(job_class, most_idle=14)
+        assert tables.shape[1:] == (15, len(job_class.speedup))
+        assert len(tables) == policy.waiting_reach(job_class, 14)
+        # Beyond the last number of waiting jobs its table must still be right.
+        for waiting in range(1, len(tables) + 9):
+            expected = [row(policy, job_class, idle, waiting) for idle in range(15)]
+            found = tables[min(waiting, len(tables)) - 1] if len(tables) else expected
+            assert np.array(found) == pytest.approx(np.array(expected), abs=1e-12)
+        if not len(tables):
+            alone = [row(policy, job_class, idle) for idle in range(15)]
+            assert [row(policy, job_class, idle, 7) for idle in range(15)] == alone
+
+
 def shares_of_u(policy, job_class, idle):
     """The measure of the numbers from [0, 1) for which each width is granted; 0: blocked.
 
     Between the sums of the probabilities of some widths the grant cannot change.
     """
-    wishes = policy.decide(job_class, idle).values()
+    wishes = policy.choose(job_class, Observation(idle)).values()
     ends = {0.0, 1.0}
     for probability in wishes:
         ends |= {min(1.0, end + probability) for end in ends}
@@ -214,10 +232,10 @@ def test_grants_fit_and_rows_are_complete(policy, system):
         for idle, probabilities in enumerate(rows):
             assert np.all(widths[probabilities > 0] <= idle)
             if policy.strict:
-                wishes = policy.decide(job_class, idle)
+                wishes = policy.choose(job_class, Observation(idle))
                 fits = sum(p for width, p in wishes.items() if width <= idle)
             else:
-                least = min(policy.decide(job_class, idle))
+                least = min(policy.choose(job_class, Observation(idle)))
                 fits = 1.0 if widths[0] <= min(idle, least) else probabilities.sum()
             assert probabilities.sum() == pytest.approx(fits)
 
@@ -243,5 +261,6 @@ def test_a_larger_pool_changes_no_row(policy, system):
 def test_a_policy_that_knows_its_reach_fits_any_cluster(name):
     workload, _ = SYSTEMS["several classes"]
     table = POLICIES[name](workload).tabulate(workload, (10**9, 10**9))
-    # The value policy is made for 40 servers.
-    assert all(len(rows) <= (41 if name == "value" else 13) for rows in table.rows)
+    # The value policy is made for 40 servers; from 56 idle on, width 8 divides them evenly.
+    most = {"value": 41, "even price": 57}.get(name, 13)
+    assert all(len(rows) <= most for rows in table.rows)
