@@ -12,6 +12,7 @@ from moldable.cli.options import (
     MethodOption,
     PrecisionOption,
     SeedOption,
+    SlowdownOption,
     ThreadsOption,
     read_policy,
     takes_scenario,
@@ -43,6 +44,7 @@ def compare(
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
+    slowdown_threshold: SlowdownOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compare policies on one system.
@@ -70,6 +72,7 @@ def compare(
             seed=seed,
             threads=threads,
             progress=progress,
+            slowdown_threshold=slowdown_threshold,
         )
     found = [part.performance for part in answer.policies]
     for warning in dict.fromkeys(warning for one in found for warning in one.warnings):

@@ -11,6 +11,7 @@ from moldable.cli.options import (
     PolicyOption,
     PrecisionOption,
     SeedOption,
+    SlowdownOption,
     ThreadsOption,
     read_policy,
     takes_scenario,
@@ -30,6 +31,7 @@ def evaluate(
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
+    slowdown_threshold: SlowdownOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compute the performance of a policy.
@@ -60,5 +62,6 @@ def evaluate(
             seed=seed,
             threads=threads,
             progress=progress,
+            slowdown_threshold=slowdown_threshold,
         )
     show(answer, json=json)

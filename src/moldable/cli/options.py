@@ -129,6 +129,15 @@ PrecisionOption = Annotated[
         help="Target relative half-width of simulated 95 % confidence intervals.",
     ),
 ]
+SlowdownOption = Annotated[
+    str | None,
+    typer.Option(
+        "--slowdown-threshold",
+        metavar="T",
+        help="With waiting places: execution time below which a job counts as this long in the "
+        "bounded slowdown (default: 10 s if the workload file has a time unit).",
+    ),
+]
 SeedOption = Annotated[int | None, typer.Option("--seed", metavar="S", help="Random seed.")]
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", metavar="N", help="Threads (default: all cores).")

@@ -12,6 +12,7 @@ from moldable.cli.options import (
     JsonOption,
     PolicyOption,
     SeedOption,
+    SlowdownOption,
     ThreadsOption,
     read_policy,
     takes_scenario,
@@ -87,6 +88,7 @@ def simulate(
             "--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786."
         ),
     ] = None,
+    slowdown_threshold: SlowdownOption = None,
     json: JsonOption = False,
 ) -> None:
     """Simulate a policy.
@@ -124,6 +126,7 @@ def simulate(
             threads=threads,
             executor=executor,
             progress=progress,
+            slowdown_threshold=slowdown_threshold,
         )
     show(answer, json=json)
 

@@ -157,6 +157,7 @@ def compare(
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    slowdown_threshold: float | str | None = None,
 ) -> Comparison:
     """Evaluate policies side by side.
 
@@ -169,6 +170,7 @@ def compare(
         seed: random seed of the simulations.
         threads: of the simulations; all cores by default.
         progress: called with (finished, planned) replications.
+        slowdown_threshold: as in `evaluate`.
 
     Example:
         >>> scenario = Scenario.single([1, 1.8, 2.5], 0.8, 8)
@@ -189,7 +191,12 @@ def compare(
         if isinstance(answer, Unsolved):
             simulated[name] = system, answer.reason
     together = simulate_together(
-        simulated, precision=precision, seed=seed, threads=threads, progress=progress
+        simulated,
+        precision=precision,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+        slowdown_threshold=slowdown_threshold,
     )
     found = {
         name: _warned(together[name], answer)

@@ -44,19 +44,22 @@ def evaluate(
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    slowdown_threshold: float | str | None = None,
 ) -> Performance:
     """Return the performance of a policy.
 
     Args:
         scenario: the classes, the cluster and the arrivals.
-        policy: a policy or its spelling, such as "fixed:3"; greedy(p*) by default. `Equi()` is the
-            preemptive reference.
+        policy: a policy or its spelling, such as "fixed:3"; by default greedy(p*), or the even
+            price with waiting places. `Equi()` is the preemptive reference.
         method: "closed-form", "chain", "simulate", or "auto": the first of these that applies.
         precision: target relative half-width of both 95 % confidence intervals of a simulation; an
             absolute half-width of 1e-4 is enough, too.
         seed: random seed of a simulation.
         threads: of a simulation; all cores by default.
         progress: called with (finished, planned) replications of a simulation.
+        slowdown_threshold: of the bounded slowdown in a simulation with waiting places, see
+            `simulate`.
 
     Example:
         >>> answer = evaluate(Scenario.single([1, 1.8, 2.5], 0.8, 8), "greedy")
@@ -72,7 +75,13 @@ def evaluate(
     exact = solve_exactly(system, method)
     if isinstance(exact, Performance):
         return exact
-    options = RunOptions(precision=precision, seed=seed, threads=threads, progress=progress)
+    options = RunOptions(
+        precision=precision,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+        slowdown_threshold=slowdown_threshold,
+    )
     return exact.warn(simulate_system(system, options, exact.reason))
 
 

@@ -107,6 +107,7 @@ def simulate_together(
     seed: int | None,
     threads: int | None,
     progress: Progress | None,
+    slowdown_threshold: float | str | None = None,
 ) -> dict[str, Paired]:
     """Simulate policies with common random numbers until all of them are precise enough.
 
@@ -116,6 +117,7 @@ def simulate_together(
         seed: random seed; a new one if not given.
         threads: number of threads; all cores by default.
         progress: called with (finished, planned) replications.
+        slowdown_threshold: of the bounded slowdown, see `simulate`.
     """
     if not systems:
         return {}
@@ -125,6 +127,7 @@ def simulate_together(
         seed=fresh_seed() if seed is None else seed,
         threads=threads,
         progress=progress,
+        slowdown_threshold=slowdown_threshold,
     )
     runs = {
         name: prepare_run(system, options, KERNELS[system.places > 0], common=True)
