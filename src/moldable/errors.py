@@ -5,7 +5,8 @@ Every exception raised on purpose descends from one class::
     MoldableError (ValueError)
     |-- SpeedUpError, RegimeError, SizeLawError, WorkloadError, PolicyError, SimulationError
     |-- ChainError
-    |   `-- NearlyDecomposableError
+    |   |-- NearlyDecomposableError
+    |   `-- UnstableError
     `-- ControlError, InfeasibleError, LimitError, ResultsError, InputError
 
 A message states the value, the rule it violates and a way to correct it. An
@@ -35,6 +36,7 @@ __all__ = [
     "SimulationError",
     "SizeLawError",
     "SpeedUpError",
+    "UnstableError",
     "WorkloadError",
 ]
 
@@ -128,6 +130,10 @@ class ChainError(MoldableError):
 
 class NearlyDecomposableError(ChainError):
     """A nearly decomposable chain, whose error cannot be bounded."""
+
+
+class UnstableError(ChainError):
+    """A queue that grows without limit: jobs arrive as fast as the cluster completes them."""
 
 
 class ControlError(MoldableError):

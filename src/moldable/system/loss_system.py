@@ -45,6 +45,10 @@ class System:
         wishes: for each class, the probability of each kind (column) by idle servers (row); the
             rest to 1 is blocked.
         policy_data: the policy as data, as in its file; only its name if it is code.
+        places: number of jobs that may wait; 0: none, `inf`: any number.
+        queue_rows: for each class, the tables of a job with 1, 2, ... jobs waiting behind it (first
+            axis), each as in `wishes`; the last one holds for all larger numbers. Without any,
+            `wishes` holds whatever waits.
     """
 
     scenario: Scenario
@@ -56,6 +60,8 @@ class System:
     kind_scale: Floats
     wishes: tuple[Floats, ...]
     policy_data: Mapping[str, Any]
+    places: float = 0.0
+    queue_rows: tuple[Floats, ...] = ()
 
     @property
     def workload(self) -> Workload:
