@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Final
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from moldable.arrays import Floats, Ints
 from moldable.errors import UnstableError
 from moldable.model.assumptions import ROUNDING
 from moldable.system.loss_system import System, mean_size
+
+MOST_FILLED: Final = 10_000
+"""Servers for which the jobs that fill an empty cluster are counted one by one."""
 
 
 def saturated_throughput(system: System) -> float | None:
@@ -70,26 +74,15 @@ class _Blocks:
 
     def __init__(self, system: System, shares: Floats, waiting: list[Floats]) -> None:
         self.system, self.shares, self.waiting = system, shares, waiting
-        self.freed = cache(self._freed)
+        self.freed, self.granted = cache(self._freed), cache(self._granted)
 
     def filled(self, servers: int, reach: int) -> float:
         """Return the throughput of servers that jobs fill while nobody waits."""
-        rows = self.system.wishes
-        found, left = 0.0, servers
-        if servers > reach:
-            widths, chances = self._grants(list(rows), reach)
-            many = (servers - reach) / float(chances @ widths)
-            if chances.max() > 1.0 - ROUNDING:  # always the same width
-                many = math.ceil((servers - reach) / int(widths[chances.argmax()]))
-                left = servers - many * int(widths[chances.argmax()])
-            else:
-                left = reach
-            speed = sum(p * self.freed(int(w)) for w, p in zip(widths, chances, strict=True))
-            found = many * float(speed)
+        found, left = self._wide_grants(servers, max(reach, MOST_FILLED))
         sums = np.zeros(left + 1)
         for idle in range(1, left + 1):
             try:
-                widths, chances = self._grants(list(rows), idle)
+                widths, chances = self.granted(min(idle, reach))
             except _HoldsError:
                 sums[idle] = math.nan  # an error only if this number is reached
                 continue
@@ -98,6 +91,22 @@ class _Blocks:
         if math.isnan(sums[left]):
             raise _HoldsError
         return found + float(sums[left])
+
+    def _wide_grants(self, servers: int, most: int) -> tuple[float, int]:
+        """Return the throughput of the first grants in a large cluster, and the servers left.
+
+        If widths are drawn, their number is that of a long sequence of draws.
+        """
+        if servers <= most:
+            return 0.0, servers
+        widths, chances = self.granted(most)
+        mean = float(chances @ widths)
+        grants = math.ceil((servers - most) / mean)
+        speed = sum(p * self.freed(w) for w, p in zip(widths.tolist(), chances, strict=True))
+        return grants * float(speed), servers - round(grants * mean)
+
+    def _granted(self, idle: int) -> tuple[Ints, Floats]:
+        return self._grants(list(self.system.wishes), idle)
 
     def _freed(self, block: int) -> float:
         """Return the throughput of a block of servers that a job leaves while others wait."""
@@ -109,7 +118,7 @@ class _Blocks:
         divided = sum(
             p * (self.freed(w) + self.freed(block - w)) for w, p in parts if w < block and p > 0.0
         )
-        return divided / (1.0 - whole)
+        return float(divided) / (1.0 - whole)
 
     def _grants(self, tables: list[Floats], idle: int) -> tuple[Ints, Floats]:
         """Return the widths that are granted, over all classes, and their probabilities."""
