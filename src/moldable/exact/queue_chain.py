@@ -221,39 +221,21 @@ def _forward(model: QueueModel, listed: Configurations, waiting: Ints, top: int)
 
     place = np.full(listed.idle.size * model.heads, -1, dtype=np.int64)
     place[waiting] = np.arange(waiting.size)
-    filled = min(top, model.level)
-    states, ids = (listed.idle.size + waiting.size * levels for levels in (filled, top))
-    start, mark = np.zeros(states + 1, dtype=np.int64), np.full(ids + waiting.size, -1)
-    room = ENTRIES * states
-    column, rate = np.empty(room, dtype=np.int32), np.empty(room)
+    states = listed.idle.size + waiting.size * top
+    start, mark = np.zeros(states + 1, dtype=np.int64), np.full(states, -1)
     fixed = (
         *listed, model.model.rates, model.moves, model.arrival_rate, model.chances, model.shares,
         model.owner, model.heads, waiting, place, top, start,
     )  # fmt: skip
-    done = forward_rates(0, *fixed, column, rate, mark)
+    done, room = 0, ENTRIES * states
+    column, rate = np.empty(0, dtype=np.int32), np.empty(0)
     while done < states:
-        column, rate = (np.concatenate((part, np.empty_like(part))) for part in (column, rate))
+        column = np.concatenate((column, np.empty(room, dtype=np.int32)))
+        rate = np.concatenate((rate, np.empty(room)))
         done = forward_rates(done, *fixed, column, rate, mark)
     used = int(start[-1])
-    column, rate = column[:used], rate[:used]
-    if top > filled:
-        column, rate, start = _repeat(column, rate, start, waiting.size, top - filled, ids)
-    return csr_array((rate, column, start.astype(np.int32)), shape=(ids, ids))
-
-
-def _repeat(
-    column: Whole, rate: Floats, start: Ints, size: int, times: int, states: int
-) -> tuple[Whole, Floats, Ints]:
-    """Repeat the rates out of the last level, without the arrivals of the last one."""
-    first = int(start[-1 - size])
-    steps, above = np.diff(start), size * np.arange(1, times + 1)
-    columns = np.concatenate((column, (column[first:] + above[:, None]).ravel())).astype(np.int32)
-    rates = np.concatenate((rate, np.tile(rate[first:], times)))
-    steps = np.concatenate((steps, np.tile(steps[-size:], times)))
-    row = np.repeat(np.arange(steps.size), steps)
-    kept = columns < states
-    lengths = np.bincount(row[kept], minlength=steps.size)
-    return columns[kept], rates[kept], np.concatenate(((0,), np.cumsum(lengths)))
+    rows = (rate[:used], column[:used], start.astype(np.int32))
+    return csr_array(rows, shape=(states, states))
 
 
 def _refuse_stuck(model: QueueModel, node: Ints, queue: Ints) -> None:

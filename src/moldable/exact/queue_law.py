@@ -13,10 +13,10 @@ from moldable.arrays import Floats
 from moldable.errors import ChainError
 from moldable.exact.pool import AGREEMENT
 from moldable.exact.queue_chain import QueueChain, first_chain, refuse_too_many
-from moldable.exact.queue_model import QueueModel, class_shares, queue_model
+from moldable.exact.queue_model import queue_model
 from moldable.exact.queue_tail import TailBound, tail_bound
 from moldable.exact.states import MOST_STATES, product_form
-from moldable.exact.stationary import GOOD, Solution, solve_stationary
+from moldable.exact.stationary import GOOD, solve_stationary
 from moldable.system.loss_system import System
 
 TRUNCATION: Final = 1e-11
@@ -84,7 +84,9 @@ class QueueLaw:
     @property
     def mean_execution_time(self) -> Floats:
         """Mean execution time of the jobs of each class."""
-        return _ratio(self._by_class(self.granted * self.system.kind_scale), self._by_class(self.granted))
+        return _ratio(
+            self._by_class(self.granted * self.system.kind_scale), self._by_class(self.granted)
+        )
 
     @property
     def mean_response(self) -> Floats:
@@ -139,7 +141,8 @@ class QueueLaw:
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole, out=np.full(part.size, math.nan), where=whole > 0.0)
+    some = whole > 0.0
+    return np.where(some, part / np.where(some, whole, 1.0), math.nan)
 
 
 def solve_queue(system: System, most: int = MOST_STATES) -> QueueLaw:
@@ -165,8 +168,20 @@ def solve_queue(system: System, most: int = MOST_STATES) -> QueueLaw:
     solution = solve_stationary(
         queue.chain, _guess(queue), rare if rare.any() else None, queue.groups
     )
-    neglected, error = _truncation(queue, tail, solution)
+    neglected, error = 0.0, solution.error
+    if tail is not None:
+        neglected, effect = truncation(queue, tail, solution.hitting_times)
+        error += effect
+        _refuse_inaccurate(error, queue.top)
     return _law(queue, solution.law, neglected, error).checked()
+
+
+def _refuse_inaccurate(error: float, top: int) -> None:
+    if not error <= GOOD:
+        raise ChainError(
+            f"the error by leaving out queues of more than {top:,} jobs is bounded by {error:.2g} "
+            f"only, more than {GOOD:g}; simulate instead, or give the queue a number of places"
+        )
 
 
 def _enough_levels(first: QueueChain) -> tuple[int, TailBound]:
@@ -181,26 +196,21 @@ def _enough_levels(first: QueueChain) -> tuple[int, TailBound]:
     return max(first.top, model.level + bound.levels(target)), bound
 
 
-def _truncation(
-    queue: QueueChain, tail: TailBound | None, solution: Solution
-) -> tuple[float, float]:
-    """Return bounds on the neglected probability and on the error of the distribution.
+def truncation(queue: QueueChain, tail: TailBound, hitting_times: Floats) -> tuple[float, float]:
+    """Bound the neglected probability, and the error of the distribution that it causes (in l1).
 
     The true distribution, conditioned on the listed states, violates their balance equations by
     what passes through the top level: arrivals there, and the same flow where it returns.
+
+    Args:
+        queue: the listed states.
+        tail: bound on long queues.
+        hitting_times: bounds on the mean times from each listed state to one of them.
     """
-    if tail is None:
-        return 0.0, solution.error
-    model = queue.model
-    beyond, at_top = (tail.beyond(queue.top + more - model.level) for more in (1, 0))
-    effect = 4.0 * model.arrival_rate * at_top * float(solution.hitting_times.max())
-    error = solution.error + 2.0 * beyond + effect
-    if not error <= GOOD:
-        raise ChainError(
-            f"the effect of queues of more than {queue.top} jobs is bounded by {effect:.2g} only, "
-            f"more than {GOOD:g}; simulate instead, or give the queue a number of places"
-        )
-    return beyond, error
+    levels = queue.top - queue.model.level
+    beyond, at_top = tail.beyond(levels + 1), tail.beyond(levels)
+    effect = 4.0 * queue.model.arrival_rate * at_top * float(hitting_times.max())
+    return beyond, 2.0 * beyond + effect
 
 
 def _guess(queue: QueueChain) -> Floats:
@@ -234,7 +244,8 @@ def _law(queue: QueueChain, law: Floats, neglected: float, error: float) -> Queu
     idle = listed.idle[queue.config]
     lengths = np.bincount(queue.queue, law, queue.top + 1).astype(np.float64)
     # What arrivals of each class meet, by idle servers, while nobody waits.
-    met = np.bincount(np.minimum(idle, model.holding.shape[1] - 1)[empty], law[empty])
+    row = np.minimum(idle, model.holding.shape[1] - 1)[empty]
+    met = np.bincount(row, law[empty]).astype(np.float64)
     held = met @ model.holding[0, : met.size]
     full = 0.0 if math.isinf(model.places) else float(lengths[int(model.places)])
     if model.places > 0:
@@ -245,9 +256,8 @@ def _law(queue: QueueChain, law: Floats, neglected: float, error: float) -> Queu
     mean_queue = float(lengths @ np.arange(lengths.size))
     heads = np.zeros(classes)
     if model.heads > 1:
-        heads = np.bincount(queue.head[~empty], law[~empty], classes)
+        heads = np.bincount(queue.head[~empty], law[~empty], classes).astype(np.float64)
     behind = mean_queue - float(heads.sum())
-    jobs = np.zeros(model.slots)
     by_config = np.bincount(queue.config, law, listed.idle.size)
     jobs = listed.counts @ by_config
     return QueueLaw(

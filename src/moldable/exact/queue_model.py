@@ -18,7 +18,6 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints, Mask
 from moldable.errors import ChainError
-from moldable.exact.states import LARGEST_TABLE, count_states
 from moldable.model.assumptions import ROUNDING
 from moldable.system.count_model import ChainModel, chain_model, outcomes
 from moldable.system.loss_system import System
@@ -76,7 +75,7 @@ class QueueModel:
     @property
     def last(self) -> int:
         """Jobs behind a head from which on their number does not matter."""
-        return self.chances.shape[0] - 1
+        return int(self.chances.shape[0]) - 1
 
     @cached_property
     def holding(self) -> Floats:
@@ -88,7 +87,7 @@ class QueueModel:
         """Number of classes of a head that states distinguish."""
         rows = self.holding[:, occurring_rows(self.system, self.holding.shape[1])]
         alike = bool(np.all(np.abs(rows - rows[:, :, :1]) < ROUNDING))
-        return 1 if alike or self.places <= 0 else self.shares.size
+        return 1 if alike or self.places <= 0 else int(self.shares.size)
 
     @cached_property
     def holds(self) -> Mask:
@@ -166,20 +165,6 @@ def occurring_rows(system: System, rows: int) -> Ints:
     step = idle_step(system)
     reached = np.minimum(np.arange(0, min(system.servers, rows + step) + 1, step), rows - 1)
     return np.unique(reached).astype(np.int64)
-
-
-def configurations_with_idle(system: System, phases: int, idle: Ints) -> float:
-    """Count the configurations of running jobs that leave some number of servers idle."""
-    widths = np.repeat(system.kind_width, phases)
-    if system.servers > LARGEST_TABLE:
-        fewer = count_states(np.sort(widths)[1:], system.servers)
-        return float(fewer) * float(idle.size)
-    exact = np.zeros(system.servers + 1)
-    exact[0] = 1.0
-    for width in widths.tolist():
-        for first in range(min(width, system.servers + 1)):
-            exact[first::width] = np.minimum(np.cumsum(exact[first::width]), 1e17)
-    return float(exact[system.servers - idle].sum())
 
 
 def _refuse_half_held(model: QueueModel) -> None:

@@ -57,9 +57,9 @@ def least_throughput(repeated: Repeated) -> float:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    graph = csr_array(
-        (repeated.rate, repeated.target, repeated.start), shape=(repeated.states, repeated.states)
-    )
+    shape = (repeated.states, repeated.states)
+    graph = csr_array((repeated.rate, repeated.target, repeated.start), shape=shape, copy=True)
+    graph.sum_duplicates()  # a state may lead to another in several ways
     count, label = connected_components(graph, connection="strong")
     row = _rows(repeated)
     leaving = np.zeros(count, dtype=bool)
@@ -144,7 +144,7 @@ def _at(repeated: Repeated, arrival_rate: float, theta: float) -> TailBound | No
     diagonal = out - growth - np.bincount(row[own], rate[own], repeated.states)
     if not diagonal.min() > 0.0:
         return None
-    v = _solve(repeated, np.where(own, 0.0, rate), diagonal)
+    v = _solve(repeated, np.where(own, 0.0, rate), np.asarray(diagonal, dtype=np.float64))
     if not v.min() > 0.0:
         return None
     fall = imbalance((repeated.start, repeated.target, rate, out), v) - growth * v
@@ -164,7 +164,7 @@ def _solve(repeated: Repeated, rate: Floats, diagonal: Floats) -> Floats:
     ones = np.ones(repeated.states)
     if repeated.states <= FACTORISED[False]:
         shape = (repeated.states, repeated.states)
-        rates = csr_array((rate, repeated.target, repeated.start), shape=shape)
+        rates = csr_array((rate, repeated.target, repeated.start), shape=shape, copy=True)
         try:
             return np.asarray(splu(csc_array(diags_array(diagonal) - rates)).solve(ones))
         except RuntimeError:  # singular

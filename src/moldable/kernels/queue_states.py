@@ -111,7 +111,10 @@ def forward_rates(
         rates: at which a job in each slot completes its phase.
         moves: probability of each next phase, by slot (row); the rest to 1: completed.
         arrival_rate: of all classes.
-        chances: see `offer`; so are `shares`, `owner` and `heads`.
+        chances: see `offer`.
+        shares: see `offer`.
+        owner: see `offer`.
+        heads: see `offer`.
         waiting: the nodes at which a head may hold.
         place: their positions in `waiting`, for each node.
         top: largest number of waiting jobs; further arrivals are left out.
@@ -197,7 +200,16 @@ def granted_to_heads(
         node: of each state.
         queue: its waiting jobs, at least 1.
         weight: its probability.
-        counts: see `forward_rates`; so are the other arguments.
+        counts: see `forward_rates`.
+        idle: see `forward_rates`.
+        fewer: see `forward_rates`.
+        more: see `forward_rates`.
+        rates: see `forward_rates`.
+        moves: see `forward_rates`.
+        chances: see `offer`.
+        shares: see `offer`.
+        owner: see `offer`.
+        heads: see `offer`.
         granted: one number for each slot.
     """
     slots, configs = counts.shape
