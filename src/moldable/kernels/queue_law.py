@@ -105,16 +105,18 @@ def arrival_imbalance(law, start, arrivals, target, out, result):
 
 
 def improve_queue_law(
-    law, start, counts, before, rates, arrivals, target, goes, node, ends, out, accuracy, steps,
+    law, start, counts, before, rates, arrivals, target, goes, node, ends, out, enough, gain,
+    steps,
 ):  # fmt: skip
-    """Improve a distribution in place; return the l1 norm of its residual before.
+    """Improve a distribution in place; return the l1 norm of the residual that it had.
 
     The residual is what one sweep changes, so it is relative to the probabilities.
 
     Further arguments:
         law: to improve.
-        accuracy: factor by which the residual shall decrease.
-        steps: largest number of steps; with 0 only the residual is computed.
+        enough: residual that needs no improvement.
+        gain: factor by which a larger one shall decrease.
+        steps: largest number of steps.
     """
     down = (start, counts, before, rates, arrivals, goes, node, ends, out)
     up = (start, arrivals, target, out)
@@ -127,8 +129,9 @@ def improve_queue_law(
         flow_up(vector, *up, solved)
         flow_down(vector, solved, *down, image)
 
-    if steps > 0:
-        bicgstab(apply, law, residual, accuracy, steps)
+    if found > enough:
+        # More than rounding allows would take all steps for nothing.
+        bicgstab(apply, law, residual, max(gain, 0.1 * enough / found), steps)
     return found
 
 

@@ -100,16 +100,10 @@ class QueueSolver:
             *(self.target, self.goes, queue.node, queue.ends, self.out),
         )
 
-    @property
-    def last(self) -> slice:
-        """States in which an arrival finds all places taken, after those without waiting jobs."""
-        return slice(self.jobs.size - self.queue.lines, self.jobs.size)
-
     def cost(self) -> Floats:
         """Return the cost per unit of time in each state."""
         cost = self.jobs.copy()
-        blocked = self.last if self.places else self.queue.full
-        cost[blocked] += self.queue.arrival_rate * self.overflow
+        cost[self.queue.overflowing(self.places)] += self.queue.arrival_rate * self.overflow
         return cost
 
     def noise(self, values: Floats) -> float:

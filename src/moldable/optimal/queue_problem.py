@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,11 +100,12 @@ class QueueProblem:
         """Return the total rate out of each state; blocked jobs do not count."""
         ending = self.pool.rates @ self.pool.jobs()
         out = np.concatenate((ending, np.tile(ending[self.full], places))) + self.arrival_rate
-        last = self.full if places == 0 else np.arange(out.size - self.lines, out.size)
-        out[last] -= self.arrival_rate
-        # Not the difference of two sums, whose rounding would matter for rare completions.
-        out[last] = ending[self.full]
+        out[self.overflowing(places)] = ending[self.full]
         return out
+
+    def overflowing(self, places: int) -> Ints:
+        """Return the states of each line in which an arrival finds no waiting place."""
+        return self.full if places == 0 else np.arange(self.lines) + self.states(places - 1)
 
     def idle_at_nodes(self) -> Ints:
         """Return the idle servers at each node; -1 where there is no such node."""
@@ -112,10 +113,6 @@ class QueueProblem:
         free = np.arange(self.depth + 1)[:, np.newaxis]
         found: Ints = np.where(free < length, idle + free * int(self.pool.widths[0]), -1).ravel()
         return found
-
-    def sweep_up_arguments(self) -> tuple[Any, ...]:
-        """Return the arguments of kernels that follow completions without waiting jobs."""
-        return (self.pool.start, self.pool.counts, self.pool.before, self.pool.rates)
 
 
 def queue_problem(scenario: Scenario) -> QueueProblem:
