@@ -146,6 +146,36 @@ def improve_queue(
 
 
 @njit(nogil=True, cache=True)
+def head_values(values, start, first, members, arrivals, onto, waiting):
+    """Return the values of all nodes from which this many jobs wait to be granted the best widths.
+
+    The arguments are those of `improve_queue`; `onto` may reach deeper than one completion leads.
+    """
+    lines, depth = start.size - 1, onto.shape[1]
+    base, total_rate = start[lines], 0.0
+    for j in range(arrivals.size):
+        total_rate += arrivals[j]
+    below, level = np.zeros((depth + 1) * lines), np.zeros((depth + 1) * lines)
+    nodes_without_waiting(values, start, below)
+    for q in range(waiting):
+        for line in range(lines):
+            level[line] = values[base + q * lines + line]
+        for t in range(depth):
+            for line in range(lines):
+                value = 0.0
+                for j in range(arrivals.size):
+                    best = np.inf
+                    for m in range(first[j], first[j + 1]):
+                        to = onto[members[m], t, line]
+                        if to >= 0:
+                            best = min(best, below[to])
+                    value += arrivals[j] * best
+                level[(t + 1) * lines + line] = value / total_rate
+        below, level = level, below
+    return below
+
+
+@njit(nogil=True, cache=True)
 def nodes_without_waiting(values, start, nodes):
     """Write the values of nodes at which nobody waits any more: they are states."""
     lines = start.size - 1

@@ -11,11 +11,12 @@ completion lie on the line, so the change rises by exactly 1 with each further w
 remains to check d levels.
 
 *Upper bound.* Beyond Q every head gets its narrowest width. The expected server-time F of all jobs
-then falls at the rate of busy servers, whatever runs, so H = kappa F^2 / 2 + eta F + constant has an
-explicit change, which falls with the queue length. Take the values h of a larger overflow cost up to
-Q waiting jobs, H beyond, and the smaller of the two between Q / 2 and Q. The change of a minimum
-is at most that of the function that attains it. It remains to check that h is the smaller one on
-the levels just below Q / 2 and that H is at Q + 1, where an arrival leaves h.
+then falls at the rate of busy servers, whatever runs, so the change of
+H = kappa F^2 / 2 + eta F + constant is explicit, and falls with the queue length. Take the values h
+of a larger overflow cost up to Q waiting jobs, H beyond, and the smaller of the two between Q / 2
+and Q. The change of a minimum is at most that of the function that attains it. It remains to check
+that h is the smaller one on the levels just below Q / 2, and that H at Q + 1 is at most h at Q plus
+its overflow cost.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ def _overflows(queue: QueueProblem, solver: QueueSolver) -> Floats:
     cost[queue.overflowing(solver.places)] = queue.arrival_rate
     found = np.zeros(cost.size)
     solver.evaluate(found, cost, OVERFLOWS)
-    return found - found[0]
+    found -= found[0]
+    return found
 
 
 def _extra_cost(

@@ -165,3 +165,19 @@ def first_values(queue: QueueProblem, places: int) -> Floats:
     waiting = np.arange(1.0, places + 1.0)[:, np.newaxis]
     levels = values[queue.full] + pace * waiting * (ahead + 0.5 * (waiting + 1.0))
     return np.concatenate((values, levels.ravel()))
+
+
+def longer_queue(queue: QueueProblem, policy: QueuePolicy, places: int) -> Floats:
+    """Guess the values for more waiting places from those of a policy.
+
+    Where its own queue is nearly full, the values are distorted by the end of the queue; from the
+    middle on they continue like the first guess.
+    """
+    states, middle = queue.pool.states, policy.places // 2
+    guess = first_values(queue, places)
+    levels = guess[states:].reshape(places, queue.lines)
+    known = policy.values[states:].reshape(policy.places, queue.lines)
+    levels[middle:] += known[middle] - levels[middle]
+    levels[:middle] = known[:middle]
+    guess[:states] = policy.values[:states]
+    return guess

@@ -101,16 +101,19 @@ def queue_figures(queue: QueueProblem, solver: QueueSolver, law: Floats) -> Queu
     _check_conservation(queue, by_kind, accepted)
     wait = in_queue / (queue.arrival_rate * accepted)
     waits = max(full - blocked, 0.0) / accepted
-    classes = tuple(
-        _class_figures(queue, j, by_kind, blocked, wait, waits) for j in range(queue.shares.size)
-    )
+    shared = (blocked, wait, waits)
+    classes = tuple(_class_figures(queue, j, by_kind, shared) for j in range(queue.shares.size))
     return QueueFigures(float(by_kind.sum()) + in_queue, in_queue, blocked, waits, classes)
 
 
 def _class_figures(
-    queue: QueueProblem, j: int, by_kind: Floats, blocked: float, wait: float, waits: float
+    queue: QueueProblem, j: int, by_kind: Floats, shared: tuple[float, float, float]
 ) -> ClassPerformance:
-    """Return the figures of a class; all classes wait and are blocked alike."""
+    """Return the figures of a class.
+
+    Blocking, mean wait and the probability of waiting are the same for all classes: `shared`.
+    """
+    blocked, wait, waits = shared
     pool = queue.pool
     own = np.flatnonzero(pool.owner == j)
     granted = by_kind[own] / pool.times[own]

@@ -16,7 +16,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from moldable.arrays import Floats, Ints, Whole
+from moldable.arrays import Floats, Ints
 from moldable.errors import ChainError
 from moldable.exact.states import format_states
 from moldable.model.scenario import Scenario
@@ -57,7 +57,7 @@ class QueueProblem:
     @property
     def depth(self) -> int:
         """Most jobs of the narrowest width that fit after one completion."""
-        return self.onto.shape[1]
+        return int(self.onto.shape[1])
 
     @property
     def full(self) -> Ints:
@@ -77,7 +77,7 @@ class QueueProblem:
     @property
     def shares(self) -> Floats:
         """Probability of each class."""
-        return self.pool.arrivals / self.pool.arrivals.sum()
+        return np.asarray(self.pool.arrivals / self.pool.arrivals.sum())
 
     @property
     def largest_throughput(self) -> float:
@@ -121,26 +121,27 @@ def queue_problem(scenario: Scenario) -> QueueProblem:
     _refuse_different_narrowest(scenario)
     length = np.diff(pool.start)
     kinds, lines = pool.widths.size, length.size
-    # Kind 0 stays on the line; for the others, the line with one job less or more.
-    fewer, more = (np.tile(np.arange(lines), (kinds, 1)) for _ in range(2))
+    # Kind 0 stays on the line; for the others, the line with one job less.
+    fewer = np.tile(np.arange(lines), (kinds, 1))
     has = np.vstack((length > 1, pool.counts > 0))
     fewer[1:] = np.where(has[1:], np.searchsorted(pool.start, pool.before), 0)
-    fits = np.vstack((np.ones(lines, dtype=bool), pool.room > 0))
-    more[1:] = np.where(fits[1:], np.searchsorted(pool.start, pool.after), 0)
     # The jobs of the first kind stay, so free places are the difference of two lengths.
     freed = length[fewer] - length
     freed[0] = 1
-    depth = max(1, int(freed[has].max(initial=1)))
+    depth = int(freed[has].max(initial=1))
     node = np.where(has, freed * lines + fewer, 0).astype(np.int32)
-    jobs = np.vstack((length - 1, pool.counts))
-    ends = jobs * pool.rates[:, np.newaxis]
-    return QueueProblem(scenario, pool, node, ends, _onto(length, more, fits, depth))
+    ends = np.vstack((length - 1, pool.counts)) * pool.rates[:, np.newaxis]
+    return QueueProblem(scenario, pool, node, ends, grant_nodes(pool, depth))
 
 
-def _onto(length: Ints, more: Whole, fits: Whole, depth: int) -> Index:
-    """Return the nodes after a grant, see `QueueProblem`."""
+def grant_nodes(pool: ControlProblem, depth: int) -> Index:
+    """Return the nodes after a grant with up to `depth` free places, see `QueueProblem.onto`."""
+    length = np.diff(pool.start)
     lines = length.size
-    onto = np.empty((more.shape[0], depth, lines), dtype=np.int32)
+    fits = np.vstack((np.ones(lines, dtype=bool), pool.room > 0))
+    more = np.tile(np.arange(lines), (pool.widths.size, 1))
+    more[1:] = np.where(fits[1:], np.searchsorted(pool.start, pool.after), 0)
+    onto = np.empty((pool.widths.size, depth, lines), dtype=np.int32)
     for free in range(1, depth + 1):
         left = length[more] - length + free
         left[0] = free - 1
