@@ -15,7 +15,7 @@ from moldable.evaluation.queueing import queue_performance, refuse_growing, with
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.equi import equi_performance
 from moldable.exact.exact import solve_system
-from moldable.exact.erlang_c import erlang_c_law
+from moldable.exact.erlang_c import queue_closed_form
 from moldable.exact.pool import predicted_states
 from moldable.exact.queue_law import solve_queue
 from moldable.exact.queue_size import predicted_queue_states
@@ -127,7 +127,7 @@ def solve_exactly(system: System, method: str) -> Performance | Unsolved:
 def _solve_queue(system: System, method: str) -> Performance | Unsolved:
     """Return the exact performance of a system with waiting places, or why there is none."""
     refuse_growing(system)
-    law = None if method in {"chain", "simulate"} else erlang_c_law(system)
+    law = None if method in {"chain", "simulate"} else queue_closed_form(system)
     if law is not None:
         reason = "a formula is known" if method == "auto" else "asked for"
         return with_bound(queue_performance(law, reason))
