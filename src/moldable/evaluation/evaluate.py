@@ -11,11 +11,15 @@ from typing import Final, final
 
 from moldable.checks import choice, fraction
 from moldable.errors import ChainError, NearlyDecomposableError, SimulationError
-from moldable.evaluation.queueing import queue_performance, refuse_growing, with_bound
+from moldable.evaluation.queueing import (
+    equi_queue_performance,
+    queue_performance,
+    refuse_growing,
+)
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.equi import equi_performance
-from moldable.exact.exact import solve_system
 from moldable.exact.erlang_c import queue_closed_form
+from moldable.exact.exact import solve_system
 from moldable.exact.pool import predicted_states
 from moldable.exact.queue_law import solve_queue
 from moldable.exact.queue_size import predicted_queue_states
@@ -130,7 +134,7 @@ def _solve_queue(system: System, method: str) -> Performance | Unsolved:
     law = None if method in {"chain", "simulate"} else queue_closed_form(system)
     if law is not None:
         reason = "a formula is known" if method == "auto" else "asked for"
-        return with_bound(queue_performance(law, reason))
+        return queue_performance(law, reason)
     if method == "closed-form":
         raise ChainError(
             f"no closed form is known for {system.policy_name} on {system.servers} servers with "
@@ -146,7 +150,7 @@ def _solve_queue(system: System, method: str) -> Performance | Unsolved:
             return Unsolved(f"no formula is known, and the chain would have {many} states")
         if method == "auto":
             most = 2 * QUICK_QUEUE
-        return with_bound(queue_performance(interruptible(solve_queue, system, most), reason))
+        return queue_performance(interruptible(solve_queue, system, most), reason)
     except ChainError as error:
         if method != "auto":
             raise
@@ -188,4 +192,5 @@ def solve_equi(scenario: Scenario, method: str) -> Performance:
             f"method {method!r} does not apply: use 'auto'"
         )
     reason = "a formula is known" if method == "auto" else "asked for"
-    return equi_performance(scenario, reason)
+    known = equi_queue_performance if scenario.waiting else equi_performance
+    return known(scenario, reason)
