@@ -28,9 +28,9 @@ def predicted_queue_states(system: System) -> int:
     widths = model.model.slot_widths
     configurations = float(count_states(widths, system.servers))
     waiting = float(model.holds.sum(axis=1) @ _with_idle(widths, system.servers))
-    levels = min(model.places, model.level + model.most_grants)
-    if math.isinf(model.places):
-        levels = max(levels, model.level + _levels(model))
+    levels = model.places
+    if math.isinf(levels):
+        levels = model.level + max(float(model.most_grants), _levels(model))
     return int(min(configurations + waiting * levels, 1e17))
 
 

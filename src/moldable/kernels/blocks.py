@@ -39,7 +39,7 @@ def block_throughput(servers, widths, chances, kept_rate):
                 found += chance * (small[width] + recent[(block - width) % (widest + 1)])
             elif chance > 0.0 and width == block:
                 whole = chance
-        if whole > 1.0 - 1e-12:  # noqa: PLR2004 - rounding
+        if whole > 1.0 - 1e-12:
             found = kept_rate[block]
         else:
             found /= 1.0 - whole
