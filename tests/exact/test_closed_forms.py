@@ -12,10 +12,11 @@ from scipy.special import gammaincc, pdtr, xlog1py
 from moldable import Greedy, JobClass, Scenario, SpeedUp, Workload
 from moldable.errors import ChainError
 from moldable.exact.closed_forms import erlang_b, occupied_slots
-from moldable.exact.equi import equi_performance, jobs_present
+from moldable.exact.equi import equi_performance
 from moldable.exact.exact import stationary_law
 from moldable.policies import Equi, FixedWidth, Rigid
 from moldable.sizes import Deterministic, Hyperexponential, Lognormal, MixedErlang
+from moldable.system.equi_queue import jobs_present
 from naive import equi as naive_equi
 from naive.erlang import erlang_b as naive_erlang_b
 

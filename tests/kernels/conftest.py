@@ -9,10 +9,19 @@ import numba
 import pytest
 
 from kernels.control_case import SYSTEMS, ControlCase
-from moldable.kernels import policy_chain, splitting, state_space, value_iteration
+from moldable.kernels import (
+    aggregation,
+    policy_chain,
+    queue_states,
+    splitting,
+    state_space,
+    value_iteration,
+)
 
 COMPILED = SimpleNamespace(
+    aggregation=aggregation,
     policy_chain=policy_chain,
+    queue_states=queue_states,
     splitting=splitting,
     state_space=state_space,
     value_iteration=value_iteration,
