@@ -9,10 +9,20 @@ import numba
 import pytest
 
 from kernels.control_case import SYSTEMS, ControlCase
-from moldable.kernels import policy_chain, splitting, state_space, value_iteration
+from kernels.queue_control_case import QUEUES, QueueControlCase
+from moldable.kernels import (
+    policy_chain,
+    queue_control,
+    queue_law,
+    splitting,
+    state_space,
+    value_iteration,
+)
 
 COMPILED = SimpleNamespace(
     policy_chain=policy_chain,
+    queue_control=queue_control,
+    queue_law=queue_law,
     splitting=splitting,
     state_space=state_space,
     value_iteration=value_iteration,
@@ -49,3 +59,9 @@ def kernels(request, both_ways):
 def case(request, kernels):
     """A system whose optimal decisions are computed by these kernels."""
     return ControlCase(kernels, *request.param)
+
+
+@pytest.fixture(params=QUEUES)
+def queue_case(request, kernels):
+    """A system with a queue whose optimal decisions are computed by these kernels."""
+    return QueueControlCase(kernels, *request.param)
