@@ -3,12 +3,10 @@
 Every exception raised on purpose descends from one class::
 
     MoldableError (ValueError)
-    |-- SpeedUpError, RegimeError, SizeLawError, WorkloadError, PolicyError
-    |-- SimulationError
-    |   `-- UnstableError
+    |-- SpeedUpError, RegimeError, SizeLawError, WorkloadError, PolicyError, SimulationError
     |-- ChainError
     |   `-- NearlyDecomposableError
-    `-- ControlError, InfeasibleError, LimitError, ResultsError, InputError
+    `-- UnstableError, ControlError, InfeasibleError, LimitError, ResultsError, InputError
 
 A message states the value, the rule it violates and a way to correct it. An
 error about one argument carries its name in `parameter`, which the command line replaces by the
@@ -125,16 +123,16 @@ class SimulationError(MoldableError):
     """Invalid options of a simulation, or a run that failed its own checks."""
 
 
-class UnstableError(SimulationError):
-    """A queue that grows without bound."""
-
-
 class ChainError(MoldableError):
     """An exact solution that is too large to compute, or that failed its own checks."""
 
 
 class NearlyDecomposableError(ChainError):
     """A nearly decomposable chain, whose error cannot be bounded."""
+
+
+class UnstableError(MoldableError):
+    """A queue that grows without limit: jobs arrive as fast as the policy can serve them."""
 
 
 class ControlError(MoldableError):

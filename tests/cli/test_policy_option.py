@@ -44,7 +44,7 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
     [
         ("greedi", "unknown policy 'greedi'; did you mean 'greedy'.*or a file FILE.json"),
         ("fixd:3", "did you mean 'fixed'"),
-        ("", "unknown policy ''; known: equi, even-price, fixed, fixed-strict, greedy, greedy-p, idle-share, rigid, value"),
+        ("", "unknown policy ''; known: equi, even-price, fixed, fixed-strict, greedy, greedy-p"),
         ("greedy:3", "policy 'greedy:3' takes no number; write greedy$"),
         ("equi:", "takes no number; write equi"),
         ("fixed", "policy 'fixed' lacks its number; write fixed:3"),

@@ -45,7 +45,7 @@ def test_the_bound_holds_for_laws_that_are_wrong():
         exact_imbalance(chain.start, chain.source, chain.rate, law, np.zeros(law.size), gap)
         rho = np.abs(gap)
         rho[reference] = 0.0
-        bound = ErrorBound(chain, reference, stationary._iterated_solution)  # noqa: SLF001
+        bound = ErrorBound(chain, reference, stationary.iterated_solution)
         error = np.abs(law / law[reference] - truth / truth[reference]).sum() * law[reference]
         assert error <= bound.total(rho) < 1e4 * error
         mean = float(law @ blocked)
@@ -59,7 +59,7 @@ def test_hitting_times_are_never_below_the_true_ones():
     others = np.arange(chain.states) != 0
     matrix = (np.diag(rates.sum(axis=1)) - rates)[others][:, others]
     true = np.linalg.solve(matrix, np.ones(others.sum()))
-    found = ErrorBound(chain, 0, stationary._iterated_solution).hitting_times  # noqa: SLF001
+    found = ErrorBound(chain, 0, stationary.iterated_solution).hitting_times
     assert np.all(found[others] >= true * (1 - 1e-12))
 
 

@@ -11,10 +11,18 @@ from typing import Final, final
 
 from moldable.checks import choice, fraction
 from moldable.errors import ChainError, NearlyDecomposableError, SimulationError
+from moldable.evaluation.queueing import (
+    equi_queue_performance,
+    queue_performance,
+    refuse_growing,
+)
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.equi import equi_performance
+from moldable.exact.erlang_c import queue_closed_form
 from moldable.exact.exact import solve_system
 from moldable.exact.pool import predicted_states
+from moldable.exact.queue_law import solve_queue
+from moldable.exact.queue_size import predicted_queue_states
 from moldable.exact.states import MOST_STATES, format_states
 from moldable.files.policy_file import Rule, as_policy
 from moldable.model.arrivals import Poisson
@@ -27,8 +35,8 @@ from moldable.system.performance import Performance
 from moldable.threads import interruptible
 
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
-QUICK: Final = 250_000
-"""Number of states that is solved in a few seconds."""
+QUICK, QUICK_QUEUE = 250_000, 150_000
+"""Numbers of states that are solved in a few seconds, without and with a queue."""
 MISSED: Final = (
     "the chain is nearly decomposable: a simulation may never reach states that matter, so no "
     "intervals are given"
@@ -105,12 +113,44 @@ class Unsolved:
 
 def solve_exactly(system: System, method: str) -> Performance | Unsolved:
     """Return the exact performance of a system, or why it has to be simulated."""
+    if system.places:
+        return _solve_queue(system, method)
     chosen, reason = choose_method(system) if method == "auto" else (method, "asked for")
     if chosen == "simulate":
         return Unsolved(reason)
     try:
         most = 2 * QUICK if method == "auto" else MOST_STATES
         return interruptible(solve_system, system, chosen, most).performance(reason)
+    except ChainError as error:
+        if method != "auto":
+            raise
+        slow = isinstance(error, NearlyDecomposableError)
+        return Unsolved(f"the chain could not be solved ({error})", MISSED if slow else "")
+
+
+def _solve_queue(system: System, method: str) -> Performance | Unsolved:
+    """Return the exact performance of a system with waiting places, or why there is none."""
+    refuse_growing(system)
+    law = None if method in {"chain", "simulate"} else queue_closed_form(system)
+    if law is not None:
+        reason = "a formula is known" if method == "auto" else "asked for"
+        return queue_performance(law, reason)
+    if method == "closed-form":
+        raise ChainError(
+            f"no closed form is known for {system.policy_name} on {system.servers} servers with "
+            f"waiting places; use the method 'chain' or 'simulate'"
+        )
+    if method == "simulate":
+        return Unsolved("asked for")
+    reason = "no formula is known, but the chain can be solved" if method == "auto" else "asked for"
+    try:
+        states, most = predicted_queue_states(system), MOST_STATES
+        if method == "auto" and states > QUICK_QUEUE:
+            many = format_states(states)
+            return Unsolved(f"no formula is known, and the chain would have {many} states")
+        if method == "auto":
+            most = 2 * QUICK_QUEUE
+        return queue_performance(interruptible(solve_queue, system, most), reason)
     except ChainError as error:
         if method != "auto":
             raise
@@ -152,4 +192,5 @@ def solve_equi(scenario: Scenario, method: str) -> Performance:
             f"method {method!r} does not apply: use 'auto'"
         )
     reason = "a formula is known" if method == "auto" else "asked for"
-    return equi_performance(scenario, reason)
+    known = equi_queue_performance if scenario.waiting else equi_performance
+    return known(scenario, reason)

@@ -70,12 +70,18 @@ class ErrorBound:
 
     def _image(self, v: Floats) -> Floats:
         """Return A v less its rounding error; infinite at the reference, which has no equation."""
-        found = imbalance(self.matrix, v)
-        # The terms of a row add up to at most 2 out |v| + |A v| in magnitude where v >= 0.
-        terms = 2.0 + np.diff(self.matrix[0])
-        found -= ROUNDING * terms * (2.0 * self.matrix[3] * np.abs(v) + np.abs(found))
+        found = lower_image(self.matrix, v)
         found[self.reference] = np.inf
         return found
+
+
+def lower_image(matrix: Matrix, v: Floats) -> Floats:
+    """Return A v less its rounding error, for v >= 0."""
+    found = imbalance(matrix, v)
+    # The terms of a row add up to at most 2 out |v| + |A v| in magnitude where v >= 0.
+    terms = 2.0 + np.diff(matrix[0])
+    found -= ROUNDING * terms * (2.0 * matrix[3] * np.abs(v) + np.abs(found))
+    return found
 
 
 def imbalance(matrix: Matrix, weight: Floats) -> Floats:

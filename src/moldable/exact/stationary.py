@@ -9,13 +9,14 @@ factorised if they are small enough. Answers whose error cannot be bounded are r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 
-from moldable.arrays import Floats
+from moldable.arrays import Floats, Ints
 from moldable.errors import NearlyDecomposableError
-from moldable.exact.error_bound import ErrorBound, Matrix, imbalance
+from moldable.exact.aggregation import Coarse
+from moldable.exact.error_bound import ErrorBound, Matrix, Solver, imbalance
 from moldable.exact.states import Chain
 
 FACTORISED: Final = {True: 1_500_000, False: 4_000}
@@ -58,14 +59,44 @@ def stationary(chain: Chain, guess: Floats, rare: Floats | None = None) -> tuple
         guess: anything positive, the closer the better.
         rare: a non-negative function of the state, such as the probability of blocking.
     """
+    solution = solve_stationary(chain, guess, rare)
+    return solution.law, solution.error
+
+
+class Solution(NamedTuple):
+    """A stationary distribution.
+
+    Attributes:
+        law: the probability of each state.
+        error: a bound on its error; see `stationary`.
+        hitting_times: bounds on the mean times from each state to one of them.
+    """
+
+    law: Floats
+    error: float
+    hitting_times: Floats
+
+
+def solve_stationary(
+    chain: Chain, guess: Floats, rare: Floats | None = None, groups: Ints | None = None
+) -> Solution:
+    """Return the stationary distribution with a bound on its error, or refuse.
+
+    Args:
+        chain: see `stationary`; so are `guess` and `rare`.
+        guess: anything positive.
+        rare: a non-negative function of the state.
+        groups: of states, numbered along the direction in which the chain is long, such as that of
+            its waiting jobs; speeds up the iteration.
+    """
     if chain.states == 1:
-        return np.ones(1), 0.0
+        return Solution(np.ones(1), 0.0, np.zeros(1))
     rough = _relaxed(chain, guess)
     for solve in _solvers(chain):
-        law, rho, bound = solve(chain, rough)
+        law, rho, bound = solve(chain, rough, groups)
         error = _error(law, rho, bound, rare)
         if error <= GOOD:
-            return law, error
+            return Solution(law, error, bound.hitting_times)
     raise NearlyDecomposableError(
         f"the chain of {chain.states:,} states is nearly decomposable: it moves so rarely between "
         f"some of its states that the error of its stationary distribution cannot be bounded by "
@@ -88,7 +119,7 @@ def _error(law: Floats, rho: Floats, bound: ErrorBound, rare: Floats | None) -> 
     return error + (plain if plain <= 0.5 * GOOD else bound.mean(rho, rare, mean))
 
 
-def _solvers(chain: Chain) -> tuple[Callable[[Chain, Floats], Answer], ...]:
+def _solvers(chain: Chain) -> tuple[Callable[[Chain, Floats, Ints | None], Answer], ...]:
     flat = chain.counts.shape[0] <= 2  # noqa: PLR2004 - dimensions
     if chain.states <= FACTORISED[flat]:
         return (_factorised,)
@@ -116,7 +147,7 @@ def _exact_imbalance(chain: Chain, high: Floats, low: Floats) -> Floats:
     return gap
 
 
-def _factorised(chain: Chain, rough: Floats) -> Answer:
+def _factorised(chain: Chain, rough: Floats, _groups: Ints | None) -> Answer:
     """Solve relative to the likeliest state, again if the guess missed it."""
     weights = rough
     for _ in range(GUESSES):
@@ -193,7 +224,7 @@ class _Factors:
         return v
 
 
-def _iterated(chain: Chain, rough: Floats) -> Answer:
+def _iterated(chain: Chain, rough: Floats, groups: Ints | None) -> Answer:
     from moldable.kernels.state_space import improve
 
     arrays, law, best = _arrays(chain), rough, np.inf
@@ -207,7 +238,9 @@ def _iterated(chain: Chain, rough: Floats) -> Answer:
         if best <= ENOUGH:
             break
         # More than rounding allows would take all steps for nothing.
-        improve(arrays, -gap, STEPS, max(GAIN, 0.1 * ENOUGH / best), step)
+        gain = max(GAIN, 0.1 * ENOUGH / best)
+        correct = None if groups is None else Coarse.of_law(arrays, groups, law).correct
+        improve(arrays, -gap, STEPS, gain, step, correct)
         better = law + step
         better /= better.sum()
     law = np.maximum(law, 0.0)
@@ -215,18 +248,38 @@ def _iterated(chain: Chain, rough: Floats) -> Answer:
     reference = int(np.argmax(law))
     rho = np.abs(_exact_imbalance(chain, law, np.zeros(law.size)))
     rho[reference] = 0.0
-    return law, rho, ErrorBound(chain, reference, _iterated_solution)
+    return law, rho, ErrorBound(chain, reference, _value_solver(groups, law))
 
 
-def _iterated_solution(matrix: Matrix, f: Floats, accuracy: float, near: Floats) -> Floats:
-    """Return v with A v close to f; see `error_bound.Solver`."""
+def _value_solver(groups: Ints | None, law: Floats) -> Solver:
+    """Return a solver for functions of the state; it keeps the coarse equations."""
+    if groups is None:
+        return iterated_solution
+    kept: dict[int, Coarse] = {}
+
+    def solve(matrix: Matrix, f: Floats, accuracy: float, near: Floats) -> Floats:
+        if not kept:
+            kept[0] = Coarse.of_values(matrix, groups, law)
+        return iterated_solution(matrix, f, accuracy, near, kept[0].correct)
+
+    return solve
+
+
+def iterated_solution(
+    matrix: Matrix,
+    f: Floats,
+    accuracy: float,
+    near: Floats,
+    correct: Callable[[Floats, Floats], None] | None = None,
+) -> Floats:
+    """Return v with A v close to f; see `error_bound.Solver` and `improve` for `correct`."""
     from moldable.kernels.state_space import improve
 
     v, step, best = near.copy(), np.empty(f.size), np.inf
     gap = f - imbalance(matrix, v)
     while float(np.abs(gap).max()) > accuracy and float(gap @ gap) < STALLED * best:
         best = float(gap @ gap)
-        improve(matrix, gap, STEPS, ROUGH, step)
+        improve(matrix, gap, STEPS, ROUGH, step, correct)
         v += step
         gap = f - imbalance(matrix, v)
     return v

@@ -20,6 +20,8 @@ from moldable.arrays import Floats
 CURSOR, FREE = 0, 1
 HEAD, WAITING, NUMBER = 0, 1, 2
 ONE = np.uint64(1)
+LATEST = 2.0**52
+"""No job arrives after so many bucket widths, where floating point still tells buckets apart."""
 LOWEST, OCTAVES, CUT = -32, 80, 47
 """Histograms begin at 2**LOWEST bucket widths; CUT low bits of a float64 are ignored, which leaves
 32 bins in an octave."""
@@ -45,18 +47,15 @@ def bin_of(time):
 
 
 @njit(nogil=True, cache=True)
-def earliest_bucket(heads, following, departure, latest):
-    """Return the bucket of the first departure from the ring, or that of `latest` if it is first.
-
-    Only called after a whole turn without departures.
-    """
-    earliest = latest
+def earliest(heads, following, departure):
+    """Return the time of the first departure from the ring, infinite if it is empty."""
+    found = np.inf
     for slot in range(heads.size):
         job = heads[slot]
         while job >= 0:
-            earliest = min(earliest, departure[job])
+            found = min(found, departure[job])
             job = following[job]
-    return np.int64(earliest)
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -133,7 +132,7 @@ def queue_ring(
         kind: of each running job.
         free: stack of unused running jobs.
         cursors: the next bucket to empty, and the number of unused running jobs.
-        idle: one number: servers known to be idle, all of them while somebody waits.
+        idle: one number: servers known to be idle.
         fifo_times: arrival times of the waiting jobs, a ring whose size is a power of two.
         fifo_sizes: their sizes.
         fifo_labels: their classes; empty if there is one class.
@@ -168,107 +167,44 @@ def queue_ring(
     label, known, arrivals = 0, idle[0], times.size
     i = 0
     while i < arrivals:
-        now = times[i]
-        present = np.int64(now)
-        at = now
-        if waiting > 0:
-            # The next departure, if there is one before the arrival.
-            quiet = cursor + turn
-            best = np.int32(-1)
-            while True:
-                slot = np.uint64(cursor) & mask
-                at = np.float64(cursor) + 1.0
-                previous, before, tied = np.int32(-1), np.int32(-1), False
-                job = heads[slot]
-                while job >= 0:
-                    place = np.uint64(job)
-                    if departure[place] < at:
-                        at, best, before, tied = departure[place], job, previous, False
-                    elif departure[place] == at:
-                        tied = True
-                    previous = job
-                    job = following[place]
-                if best >= 0 or cursor >= present:
-                    break
-                cursor += 1
-                if cursor > quiet:
-                    cursor = max(cursor, earliest_bucket(heads, following, departure, now))
-                    quiet = cursor + turn
-            if best >= 0 and at <= now:
-                place = np.uint64(best)
-                if before < 0:
-                    heads[slot] = following[place]
-                else:
-                    following[np.uint64(before)] = following[place]
-                known += widths[np.uint64(kind[place])]
-                free[unused] = best
-                unused += ONE
-                if tied:
-                    continue
-            else:
-                if not one_class:
-                    label = labels[i]
-                if waiting >= places:
-                    blocked[label] += 1
-                    if recording:
-                        taken[number] = -1
-                elif waiting == capacity:
-                    break
-                else:
-                    end = np.uint64((front + waiting) & wrap)
-                    fifo_times[end] = now
-                    fifo_sizes[end] = sizes[i]
-                    if not one_class:
-                        fifo_labels[end] = label
-                    if not no_draw:
-                        fifo_picks[end] = picks[i]
-                    if recording:
-                        fifo_numbers[end] = number
-                    waiting += 1
-                number += 1
-                i += 1
-                continue
-        else:
+        if waiting == 0:
+            now = times[i]
+            present = np.int64(now)
             if not one_class:
                 label = labels[i]
-            # Above `reach` more idle servers change nothing, so departures are processed later.
-            swept = known < reach[label]
-            while True:
-                if swept:
-                    if present - cursor >= turn:
-                        cursor = present - turn  # one turn empties every bucket
-                    while cursor <= present:
-                        slot = np.uint64(cursor) & mask
-                        job = heads[slot]
-                        if job >= 0:
-                            # Past buckets are emptied of this turn's jobs, the present one up to
-                            # now: a job that departs at the time of an arrival makes room for it.
-                            here = cursor == present
-                            limit = now if here else np.float64(cursor) + 1.0
-                            kept = np.int32(-1)
-                            while job >= 0:
-                                place = np.uint64(job)
-                                after = following[place]
-                                if departure[place] < limit or (here and departure[place] == now):
-                                    known += widths[np.uint64(kind[place])]
-                                    free[unused] = job
-                                    unused += ONE
-                                else:
-                                    following[place] = kept
-                                    kept = job
-                                job = after
-                            heads[slot] = kept
-                        cursor += 1
-                    cursor = present
-                drawn = 0.0 if no_draw else picks[i] * columns
-                column = min(np.int64(drawn), columns - 1)
-                row = min(known, reach[label])
-                entry = np.uint64(table_start[label] + row * columns + column)
-                outcome = first[entry] if drawn - column < threshold[entry] else second[entry]
-                # Whoever waits must know all idle servers.
-                if outcome >= 0 or swept:
-                    break
-                swept = True
+            # Above `reach` more idle servers change nothing, so departures are processed later. A
+            # job that declines also declines whatever is released before the next one arrives.
+            if known < reach[label]:
+                if present - cursor >= turn:
+                    cursor = present - turn  # one turn empties every bucket
+                while cursor <= present:
+                    slot = np.uint64(cursor) & mask
+                    job = heads[slot]
+                    if job >= 0:
+                        # Past buckets are emptied of this turn's jobs, the present one up to now:
+                        # a job that departs at the time of an arrival makes room for it.
+                        here = cursor == present
+                        limit = now if here else np.float64(cursor) + 1.0
+                        kept = np.int32(-1)
+                        while job >= 0:
+                            place = np.uint64(job)
+                            after = following[place]
+                            if departure[place] < limit or (here and departure[place] == now):
+                                known += widths[np.uint64(kind[place])]
+                                free[unused] = job
+                                unused += ONE
+                            else:
+                                following[place] = kept
+                                kept = job
+                            job = after
+                        heads[slot] = kept
+                    cursor += 1
+                cursor = present
+            drawn = 0.0 if no_draw else picks[i] * columns
+            column = min(np.int64(drawn), columns - 1)
+            row = min(known, reach[label])
+            entry = np.uint64(table_start[label] + row * columns + column)
+            outcome = first[entry] if drawn - column < threshold[entry] else second[entry]
             if outcome < 0:
                 if places == 0:
                     blocked[label] += 1
@@ -311,6 +247,67 @@ def queue_ring(
             i += 1
             continue
 
+        # Find the next departure. The ring is not searched for more than a turn.
+        best, slot = np.int32(-1), np.uint64(0)
+        quiet = cursor + turn
+        while True:
+            slot = np.uint64(cursor) & mask
+            at = np.float64(cursor) + 1.0
+            previous, before, tied = np.int32(-1), np.int32(-1), False
+            job = heads[slot]
+            while job >= 0:
+                place = np.uint64(job)
+                if departure[place] < at:
+                    at, best, before, tied = departure[place], job, previous, False
+                elif departure[place] == at:
+                    tied = True
+                previous = job
+                job = following[place]
+            if best >= 0:
+                break
+            cursor += 1
+            if cursor == quiet:
+                at = earliest(heads, following, departure)
+                if not at < LATEST:
+                    cursor -= turn
+                    break
+                cursor = np.int64(at)
+        # Arrivals before it join the queue.
+        while i < arrivals and times[i] < at:
+            if not one_class:
+                label = labels[i]
+            if waiting >= places:
+                blocked[label] += 1
+                if recording:
+                    taken[number] = -1
+            elif waiting == capacity:
+                arrivals = i
+                break
+            else:
+                end = np.uint64((front + waiting) & wrap)
+                fifo_times[end] = times[i]
+                fifo_sizes[end] = sizes[i]
+                if not one_class:
+                    fifo_labels[end] = label
+                if not no_draw:
+                    fifo_picks[end] = picks[i]
+                if recording:
+                    fifo_numbers[end] = number
+                waiting += 1
+            number += 1
+            i += 1
+        if i == arrivals:
+            break
+        place = np.uint64(best)
+        if before < 0:
+            heads[slot] = following[place]
+        else:
+            following[np.uint64(before)] = following[place]
+        known += widths[np.uint64(kind[place])]
+        free[unused] = best
+        unused += ONE
+        if tied:
+            continue
         while waiting > 0 and known > 0:
             head = np.uint64(front)
             if not one_class:

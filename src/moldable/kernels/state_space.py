@@ -8,6 +8,7 @@ Rates into each state are stored row by row (CSR), as solvers use them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -264,14 +265,24 @@ def exact_imbalance(start, source, rate, high, low, gap):
         gap[state] += rest[state]
 
 
-def improve(chain: tuple[Any, ...], gap: Floats, steps: int, gain: float, step: Floats) -> int:
+def improve(
+    chain: tuple[Any, ...],
+    gap: Floats,
+    steps: int,
+    gain: float,
+    step: Floats,
+    correct: Callable[[Floats, Floats], None] | None = None,
+) -> int:
     """Solve imbalance(step) = gap by BiCGSTAB to the relative residual `gain`; return the steps.
 
-    `chain` is (start, source, rate, out), as `sweep` and `imbalance` take them.
+    `chain` is (start, source, rate, out), as `sweep` and `imbalance` take them. `correct` is called
+    with (vector, solved) after each sweep and improves the preconditioned vector `solved`.
     """
 
     def apply(right: Floats, solved: Floats, image: Floats) -> None:
         sweep(*chain, right, solved)
+        if correct is not None:
+            correct(right, solved)
         imbalance(*chain, solved, image)
 
     step[:] = 0.0

@@ -24,6 +24,7 @@ from moldable.system.loss_system import mean_size
 from moldable.system.performance import ClassPerformance, Performance, SimulationDetail
 from moldable.system.provenance import provenance
 from moldable.system.queueing import Queueing
+from moldable.system.response_bound import response_bound
 
 ABSOLUTE: Final = 1e-4
 """Half-width that is narrow enough whatever the relative precision."""
@@ -173,6 +174,7 @@ class Run:
             scenario=system.scenario,
             policy=system.policy_data,
             queueing=self.queueing(),
+            response_bound=response_bound(system.scenario) if system.places else None,
             slowdown_threshold=plan.bound or None,
             provenance=provenance(
                 system.scenario,

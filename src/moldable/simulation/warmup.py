@@ -4,7 +4,8 @@ All replications have the same warm-up. A pilot run, which depends only on the s
 parameters, applies MSER-5 to the number of busy servers averaged over its replications: the
 truncation with the least standard error of the mean is chosen among those in the first half. A
 pilot whose best truncation is the last one tried is repeated, twice as long. Waiting jobs count as
-one server each.
+one server each. Queues at high load forget their initial state so slowly that no pilot shows it;
+their relaxation time is estimated from the load, and the warm-up is several times as long.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import numpy as np
 
 from moldable.arrays import Floats
 from moldable.errors import SimulationError
-from moldable.model.arrivals import ArrivalTimes
+from moldable.model.arrivals import ArrivalTimes, Renewal
 from moldable.simulation.plan import PILOT, Plan, Tallies
 from moldable.simulation.replications import RUNNERS
 from moldable.simulation.start import exactly_stationary
-from moldable.system.loss_system import mean_size
+from moldable.system.loss_system import System, mean_size
+from moldable.system.saturation import saturated_throughput
 from moldable.threads import interruptible
 
 LONGEST: Final = 2e8
@@ -37,6 +39,14 @@ LEAST: Final = {True: 1.0, False: 6.0}
 """Shortest warm-up in the same unit, because noise may hide the slowest jobs.
 
 Few of them are far from equilibrium if a run starts near it (True), all if it does not (False)."""
+RELAXATIONS: Final = 5.0
+"""Length of a warm-up in relaxation times of the queue."""
+SHORT: Final = 50.0
+"""Relaxation times that a replication should last."""
+FEW_PLACES: Final = 3.0
+"""A queue of K places relaxes at least as fast as if a share of 3 / (K + 1) servers were spare."""
+CLOSEST, MOST_VARIABLE = 1e-6, 100.0
+"""Least spare capacity and largest squared coefficient of variation that are counted."""
 MOST_JOBS: Final = 4_000_000
 """Most arrivals in a pilot."""
 DOUBLINGS: Final = 2
@@ -65,13 +75,44 @@ def warmup_of(plan: Plan, kernel: str, requested: float | None) -> tuple[float, 
     slowest = float(plan.system.kind_scale.max())
     _refuse_endless(plan, slowest * rate, "ask for more jobs, or give warmup= (--warmup)")
     time, unsettled = choose_warmup(plan, partial(interruptible, RUNNERS[kernel]))
+    notes = []
+    if plan.system.places:
+        relaxation = relaxation_time(plan.system)
+        time = max(time, RELAXATIONS * relaxation)
+        _refuse_endless(plan, time * rate, "ask for more jobs, or give warmup= (--warmup)")
+        if plan.jobs / rate < SHORT * relaxation:
+            notes.append(
+                f"at this load the queue changes slowly: a replication of {plan.jobs:,} arrivals "
+                f"has only {plan.jobs / rate / relaxation:.3g} relaxation times, so the intervals "
+                f"may be too narrow; ask for more jobs (--jobs)"
+            )
     if unsettled is None:
-        return time, []
+        return time, notes
     note = (
         f"the pilot did not settle within {unsettled / unit:.3g} mean sizes, so a warm-up of "
         f"{time / unit:.3g} may be too short; give --warmup (in Python: warmup=)"
     )
-    return time, [note]
+    return time, [*notes, note]
+
+
+def relaxation_time(system: System) -> float:
+    """Estimate how long a queue remembers its state.
+
+    For M/M/c it is 1 / (c mu (1 - sqrt(rho))^2), about 4 / (c mu (1 - rho)^2). Variable sizes and
+    arrivals lengthen it in proportion, as they do in heavy traffic; few waiting places shorten it.
+    """
+    arrivals, classes = system.workload.arrival_rate, system.workload.classes
+    throughput = saturated_throughput(system)
+    if throughput is None:
+        # Jobs that hold out for servers waste some; the best widths are a guess of the rest.
+        best = max(float((c.speedup.speedups / c.speedup.widths).max()) for c in classes)
+        throughput = best * system.servers / mean_size(system)
+    spare = max(abs(1.0 - arrivals / throughput), FEW_PLACES / (system.places + 1.0), CLOSEST)
+    sizes = sum(c.offered * min(c.size.variance, MOST_VARIABLE) for c in classes)
+    sizes /= sum(c.offered for c in classes)
+    gaps = system.arrivals
+    between = gaps.gap.variance if isinstance(gaps, Renewal) else 1.0
+    return 2.0 * max(1.0, sizes + min(between, MOST_VARIABLE)) / (throughput * spare**2)
 
 
 def _refuse_endless(plan: Plan, arrivals: float, fix: str) -> None:

@@ -69,14 +69,13 @@ def chain_model(system: System) -> ChainModel | None:
     if len(laws) < len(system.workload.classes):
         return None
     phases = max(len(law.alpha) for law in laws)
-    start = np.zeros((len(laws), phases))
     jump = np.zeros((len(laws), phases, phases))
     leave = np.ones((len(laws), phases))
     residual = np.zeros((len(laws), phases))
     for j, law in enumerate(laws):
         alpha, generator = np.array(law.alpha, dtype=float), np.array(law.T, dtype=float)
         size = alpha.size
-        start[j, :size], leave[j, :size] = alpha, -np.diag(generator)
+        leave[j, :size] = -np.diag(generator)
         off = generator - np.diag(np.diag(generator))
         jump[j, :size, :size] = np.cumsum(off, axis=1) / leave[j, :size, None]
         jump[j, :size, size:] = jump[j, :size, size - 1 : size]
@@ -94,22 +93,42 @@ def chain_model(system: System) -> ChainModel | None:
         residual,
         arrival,
         arrival + system.servers * float(np.max(rates.ravel() / widths)),
-        _outcomes(system, start, arrival),
+        outcomes(system, system.wishes),
         system.servers,
     )
 
 
-def _outcomes(system: System, start: Floats, arrival_rate: float) -> Floats:
-    classes = system.workload.classes
-    reach = max(rows.shape[0] for rows in system.wishes) - 1
+def outcomes(system: System, wishes: tuple[Floats, ...], reach: int | None = None) -> Floats:
+    """Return the probability of each outcome of an arrival by idle servers.
+
+    The columns are those of `ChainModel.outcomes`.
+
+    Args:
+        system: whose sizes have phases.
+        wishes: for each class, the probability of each kind (column) by idle servers (row); the
+            last row holds for all larger numbers.
+        reach: number of the last row; that of the longest table by default.
+    """
+    classes, start = system.workload.classes, _initial_phases(system)
+    reach = max(rows.shape[0] for rows in wishes) - 1 if reach is None else reach
     slots = system.kind_width.size * start.shape[1]
-    outcomes = np.zeros((reach + 1, slots + len(classes)))
+    found = np.zeros((reach + 1, slots + len(classes)))
+    arrival_rate = sum(job_class.arrival_rate for job_class in classes)
     for j, job_class in enumerate(classes):
-        rows = system.wishes[j][np.minimum(np.arange(reach + 1), system.wishes[j].shape[0] - 1)]
+        rows = wishes[j][np.minimum(np.arange(reach + 1), wishes[j].shape[0] - 1)]
         share = job_class.arrival_rate / arrival_rate
-        outcomes[:, :slots] += share * np.kron(rows, start[j])
+        found[:, :slots] += share * np.kron(rows, start[j])
         blocked = np.clip(1.0 - rows.sum(axis=1), 0.0, 1.0)
         blocked[blocked < 1e-12] = 0.0  # noqa: PLR2004 - rounding, not blocking
-        outcomes[:, slots + j] = share * blocked
-    normal: Floats = outcomes / outcomes.sum(axis=1, keepdims=True)
+        found[:, slots + j] = share * blocked
+    normal: Floats = found / found.sum(axis=1, keepdims=True)
     return normal
+
+
+def _initial_phases(system: System) -> Floats:
+    """Return the probability of each first phase, by class."""
+    laws = [law for c in system.workload.classes if (law := c.size.phases) is not None]
+    start = np.zeros((len(laws), max(len(law.alpha) for law in laws)))
+    for j, law in enumerate(laws):
+        start[j, : len(law.alpha)] = law.alpha
+    return start

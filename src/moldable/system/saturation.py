@@ -1,0 +1,137 @@
+"""How many jobs a policy completes per unit of time while jobs always wait.
+
+Servers that a job leaves are granted at once to the next jobs in the queue. Unless a job holds out
+for more servers, they are divided among these jobs and never joined with others, so a job's servers
+end up as blocks that are no longer divided. The throughput is that of these blocks, starting from
+the jobs that fill an empty cluster.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from moldable.arrays import Floats, Ints
+from moldable.errors import UnstableError
+from moldable.model.assumptions import ROUNDING
+from moldable.system.loss_system import System, mean_size
+
+MOST_FILLED: Final = 10_000
+"""Servers for which the jobs that fill an empty cluster are counted one by one."""
+
+
+def saturated_throughput(system: System) -> float | None:
+    """Return the jobs completed per unit of time while jobs always wait; None if not known.
+
+    It is not known where the head of the queue may wait although servers are idle.
+    """
+    rates = np.array([job_class.arrival_rate for job_class in system.workload.classes])
+    shares = rates / rates.sum()
+    filling = [rows.shape[0] - 1 for rows in system.wishes]
+    waiting = [
+        rows[-1] if rows.shape[0] else wishes
+        for rows, wishes in zip(system.queue_rows, system.wishes, strict=True)
+    ]
+    try:
+        blocks = _Blocks(system, shares, waiting)
+        return blocks.filled(system.servers, max(filling))
+    except _HoldsError:
+        return None
+
+
+def refuse_unstable(system: System, stable: float | None = None) -> None:
+    """Refuse an unlimited queue that grows for ever.
+
+    Args:
+        system: the system.
+        stable: load that another policy, the even price, carries; for the message.
+    """
+    if not math.isinf(system.places):
+        return
+    throughput = saturated_throughput(system)
+    arrivals = system.workload.arrival_rate
+    if throughput is None or throughput > arrivals * (1.0 + ROUNDING):
+        return
+    carried = throughput * mean_size(system) / system.servers
+    other = "" if stable is None else f"; the even price carries {stable:.3g}"
+    raise UnstableError(
+        f"under policy {system.policy_name} the queue grows without limit: jobs arrive at rate "
+        f"{arrivals:.6g}, but it completes only {throughput:.6g} per unit of time while jobs wait; "
+        f"it can carry load {carried:.3g} here, not {system.scenario.load:.3g}{other}: lower the "
+        f"load, choose another policy, or limit the waiting places"
+    )
+
+
+class _HoldsError(Exception):
+    """A job may wait although servers are idle."""
+
+
+class _Blocks:
+    """Throughputs of servers that are divided among jobs while others wait."""
+
+    def __init__(self, system: System, shares: Floats, waiting: list[Floats]) -> None:
+        self.system, self.shares, self.waiting = system, shares, waiting
+        self.freed, self.granted = cache(self._freed), cache(self._granted)
+
+    def filled(self, servers: int, reach: int) -> float:
+        """Return the throughput of servers that jobs fill while nobody waits."""
+        found, left = self._wide_grants(servers, max(reach, MOST_FILLED))
+        sums = np.zeros(left + 1)
+        for idle in range(1, left + 1):
+            try:
+                widths, chances = self.granted(min(idle, reach))
+            except _HoldsError:
+                sums[idle] = math.nan  # an error only if this number is reached
+                continue
+            for width, chance in zip(widths.tolist(), chances.tolist(), strict=True):
+                sums[idle] += chance * (self.freed(width) + sums[idle - width])
+        if math.isnan(sums[left]):
+            raise _HoldsError
+        return found + float(sums[left])
+
+    def _wide_grants(self, servers: int, most: int) -> tuple[float, int]:
+        """Return the throughput of the first grants in a large cluster, and the servers left.
+
+        If widths are drawn, their number is that of a long sequence of draws.
+        """
+        if servers <= most:
+            return 0.0, servers
+        widths, chances = self.granted(most)
+        mean = float(chances @ widths)
+        grants = math.ceil((servers - most) / mean)
+        speed = sum(p * self.freed(w) for w, p in zip(widths.tolist(), chances, strict=True))
+        return grants * float(speed), servers - round(grants * mean)
+
+    def _granted(self, idle: int) -> tuple[Ints, Floats]:
+        return self._grants(list(self.system.wishes), idle)
+
+    def _freed(self, block: int) -> float:
+        """Return the throughput of a block of servers that a job leaves while others wait."""
+        widths, chances = self._grants(self.waiting, block)
+        whole = float(chances[widths == block].sum())
+        if whole > 1.0 - ROUNDING:
+            return 1.0 / self._mean_time(block)
+        parts = zip(widths.tolist(), chances.tolist(), strict=True)
+        divided = sum(
+            p * (self.freed(w) + self.freed(block - w)) for w, p in parts if w < block and p > 0.0
+        )
+        return float(divided) / (1.0 - whole)
+
+    def _grants(self, tables: list[Floats], idle: int) -> tuple[Ints, Floats]:
+        """Return the widths that are granted, over all classes, and their probabilities."""
+        chances = np.zeros(self.system.kind_width.size)
+        for share, rows in zip(self.shares.tolist(), tables, strict=True):
+            row = rows[min(idle, rows.shape[0] - 1)]
+            if row.sum() < 1.0 - ROUNDING:
+                raise _HoldsError
+            chances += share * row
+        used = chances > 0.0
+        return self.system.kind_width[used], chances[used]
+
+    def _mean_time(self, width: int) -> float:
+        """Return the mean time of jobs on a width that every class is granted."""
+        kinds = self.system.kind_width == width
+        return float(self.shares[self.system.kind_class[kinds]] @ self.system.kind_scale[kinds])
