@@ -30,7 +30,13 @@ from moldable import (
 )
 from moldable.errors import MoldableError
 from moldable.exact import stationary_law
-from moldable.optimal import least_blocking, least_time, optimal_control, tradeoff
+from moldable.optimal import (
+    least_blocking,
+    least_time,
+    optimal_control,
+    optimal_queueing,
+    tradeoff,
+)
 from moldable.results import Result
 from moldable.theory import FluidPath, bounds
 from moldable.tuning import value_tradeoff
@@ -121,6 +127,9 @@ RESULTS = {
     "comparison": lambda: compare(scenario(), {str(k): "greedy" for k in range(30)}),
     "tuned": lambda: tune(scenario(), max_blocking=0.2),
     "optimal control": lambda: optimal_control(scenario(), 4.0),
+    "optimal queueing": lambda: optimal_queueing(
+        Scenario.single([1, 1.8, 2.5], 0.8, 6, waiting="unlimited")
+    ),
     "least blocking": lambda: least_blocking(scenario()),
     "least time": lambda: least_time(scenario(), 0.05),
     "trade-off of the optimum": lambda: tradeoff(scenario(), [2.0, 8.0]),

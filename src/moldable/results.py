@@ -11,6 +11,7 @@ from moldable.model.assumptions import Violation
 from moldable.optimal.constrained import LeastTime
 from moldable.optimal.control import OptimalControl
 from moldable.optimal.curve import TradeoffCurve
+from moldable.optimal.queueing import OptimalQueueing
 from moldable.system.estimate import Estimate
 from moldable.system.performance import ClassPerformance, ExactDetail, Performance, SimulationDetail
 from moldable.theory.fluid import FluidPath
@@ -28,6 +29,7 @@ __all__ = [
     "FluidPath",
     "LeastTime",
     "OptimalControl",
+    "OptimalQueueing",
     "Optimum",
     "Performance",
     "Reservation",

@@ -9,9 +9,12 @@ import numba
 import pytest
 
 from kernels.control_case import SYSTEMS, ControlCase
+from kernels.queue_control_case import QUEUES, QueueControlCase
 from moldable.kernels import (
     aggregation,
     policy_chain,
+    queue_control,
+    queue_law,
     queue_states,
     splitting,
     state_space,
@@ -21,6 +24,8 @@ from moldable.kernels import (
 COMPILED = SimpleNamespace(
     aggregation=aggregation,
     policy_chain=policy_chain,
+    queue_control=queue_control,
+    queue_law=queue_law,
     queue_states=queue_states,
     splitting=splitting,
     state_space=state_space,
@@ -58,3 +63,9 @@ def kernels(request, both_ways):
 def case(request, kernels):
     """A system whose optimal decisions are computed by these kernels."""
     return ControlCase(kernels, *request.param)
+
+
+@pytest.fixture(params=QUEUES)
+def queue_case(request, kernels):
+    """A system with a queue whose optimal decisions are computed by these kernels."""
+    return QueueControlCase(kernels, *request.param)

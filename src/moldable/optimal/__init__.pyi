@@ -5,3 +5,6 @@ from .control import OptimalControl as OptimalControl
 from .control import optimal_control as optimal_control
 from .curve import TradeoffCurve as TradeoffCurve
 from .curve import tradeoff as tradeoff
+from .queueing import OptimalQueueing as OptimalQueueing
+from .queueing import optimal_queueing as optimal_queueing
+from .queueing_policy import OptimalQueueingPolicy as OptimalQueueingPolicy

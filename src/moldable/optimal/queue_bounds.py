@@ -32,6 +32,7 @@ from moldable.optimal.queue_problem import QueueProblem
 
 OVERFLOWS: Final = 1e-11
 """Relative residual of the numbers of overflows."""
+RESTARTS: Final = 4
 TRIES: Final = 30
 MARGIN: Final = 1.02
 """Factor by which the overflow cost exceeds what is needed."""
@@ -118,7 +119,11 @@ def _overflows(queue: QueueProblem, solver: QueueSolver) -> Floats:
     cost = np.zeros(solver.jobs.size)
     cost[queue.overflowing(solver.places)] = queue.arrival_rate
     found = np.zeros(cost.size)
-    solver.evaluate(found, cost, OVERFLOWS)
+    left = 1.0
+    for _ in range(RESTARTS):
+        left *= solver.evaluate(found, cost, OVERFLOWS / left)
+        if left <= OVERFLOWS:
+            break
     found -= found[0]
     return found
 

@@ -84,12 +84,17 @@ class QueueSolver:
         )
         return changed, least, most
 
-    def evaluate(self, values: Floats, cost: Floats, accuracy: float) -> None:
-        """Improve the values of the present policy in place; the first is the cost per time."""
+    def evaluate(self, values: Floats, cost: Floats, accuracy: float) -> float:
+        """Improve the values of the present policy in place; the first is the cost per time.
+
+        Return the factor by which the residual has decreased, which is above `accuracy` if all
+        steps were needed.
+        """
         from moldable.kernels.queue_control import queue_values
 
         rest: tuple[Any, ...] = (*self.arguments, accuracy, STEPS)
-        interruptible(queue_values, values, cost, *rest)
+        _, left = interruptible(queue_values, values, cost, *rest)
+        return float(left)
 
     @property
     def arguments(self) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from moldable.exact.exact import StationaryLaw
 from moldable.optimal.constrained import LeastTime
 from moldable.optimal.control import OptimalControl
 from moldable.optimal.curve import TradeoffCurve
+from moldable.optimal.queueing import OptimalQueueing
 from moldable.policies.decisions import decisions
 from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new_axes
 from moldable.reporting.frontier_plot import draw_frontier
@@ -124,7 +125,8 @@ def _(result: Tuned, axes: Axes) -> None:
 
 
 @_draw.register(OptimalControl)
-def _(result: OptimalControl, axes: Axes) -> None:
+@_draw.register(OptimalQueueing)
+def _(result: OptimalControl | OptimalQueueing, axes: Axes) -> None:
     _draw_widths(axes, result.widths_by_idle)
 
 
