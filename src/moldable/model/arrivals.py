@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, final
+from typing import TYPE_CHECKING, Final, Protocol, final
 
 import numpy as np
 
@@ -73,7 +73,8 @@ class Renewal(Arrivals):
     """Independent times between arrivals with any distribution.
 
     Args:
-        gap: distribution of the time between arrivals; its mean 1 is scaled to the rate.
+        gap: distribution of the time between arrivals, or text such as "lognormal:2"; its mean 1
+            is scaled to the rate.
 
     Example:
         >>> str(Renewal(Lognormal(2)))
@@ -82,8 +83,14 @@ class Renewal(Arrivals):
 
     gap: SizeLaw
 
+    if TYPE_CHECKING:
+
+        def __init__(self, gap: SizeLaw | str) -> None: ...
+
     def __post_init__(self) -> None:
-        check_type(self.gap, SizeLaw, "gap", WorkloadError, "a law such as Pareto(1.5)")
+        if isinstance(self.gap, str):
+            object.__setattr__(self, "gap", SizeLaw.parse(self.gap))
+        check_type(self.gap, SizeLaw, "gap", WorkloadError, "a law such as Lognormal(2)")
 
     def first_gap(self, rng: np.random.Generator) -> float:
         """Draw the time to the first arrival in equilibrium, in mean gaps."""
@@ -116,9 +123,10 @@ class MarkovModulated(Arrivals):
     switching: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        levels = _numbers(self.levels, "levels")
-        rows = as_list(self.switching, "switching", WorkloadError, "[[0, 0.1], [0.2, 0]]")
-        switching = tuple(_numbers(row, "switching rates") for row in rows)
+        levels = _numbers(self.levels, "levels", "a list of numbers")
+        example = "a row of rates for each level, [[0, 0.1], [0.2, 0]]"
+        rows = as_list(self.switching, "switching", WorkloadError, example)
+        switching = tuple(_numbers(row, "switching", example) for row in rows)
         shape = {len(row) for row in switching} | {len(switching)}
         if len(levels) < 2 or shape != {len(levels)}:  # noqa: PLR2004 - one level is Poisson
             raise WorkloadError(
@@ -250,8 +258,8 @@ class ArrivalTimes(Arrivals):
         return f"ArrivalTimes({self})"
 
 
-def _numbers(values: Iterable[float], what: str) -> tuple[float, ...]:
-    given = as_list(values, what, WorkloadError, "a list of numbers")
+def _numbers(values: Iterable[float], what: str, example: str) -> tuple[float, ...]:
+    given = as_list(values, what, WorkloadError, example)
     found = tuple(number(value, what, WorkloadError) for value in given)
     for value in found:
         if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
