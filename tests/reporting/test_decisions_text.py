@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from moldable.cli.output import console
 from moldable.policies.decisions import DecisionRow, Decisions
 from moldable.reporting.decisions_text import MOST_ROWS, show_decisions
 
@@ -38,6 +39,15 @@ def test_a_row_is_a_range_and_a_drawn_width_comes_with_its_share(told):
         "5 to 30 3 3: 33.3 %, blocked: 66.7 %",
     ]
     assert [line for line in found if line in rows] == rows
+
+
+def test_shares_are_on_lines_of_their_own_where_the_page_is_narrow(capsys, monkeypatch):
+    rows = part("jobs", (1, 9, {11: 0.25, 12: 0.75}, {1: 0.4, 2: 0.6}))
+    headings = {"tuned": "tuned", "other": "a heading of thirty-five characters"}
+    monkeypatch.setenv("COLUMNS", "60")
+    show_decisions(console(), (rows,), headings)
+    found = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert found[-3:-1] == ["1 to 9 11: 25 %, 1: 40 %,", "12: 75 % 2: 60 %"]
 
 
 def test_shares_that_nobody_would_notice_are_left_out(told):
