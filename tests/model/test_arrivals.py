@@ -29,7 +29,7 @@ from moldable.sizes import Pareto
         ((0, 0), ((0, 1), (1, 0)), "one level must be above 0"),
     ],
 )
-def test_levels_that_cannot_be_are_refused_by_name(levels, switching, message):
+def test_invalid_levels_are_refused_by_name(levels, switching, message):
     with pytest.raises(WorkloadError, match=message):
         MarkovModulated(levels, switching)
 

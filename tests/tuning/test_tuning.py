@@ -1,4 +1,4 @@
-"""Tuned policies reach their targets, and say so only when it is sure."""
+"""Tuned policies reach their targets, and are certified only if their interval allows it."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_the_unit_of_time_does_not_matter(target):
     assert milliseconds.performance.mean_execution_time.value == pytest.approx(3.6e6 * time)
 
 
-def test_a_very_dear_blocked_job_is_tuned_for_the_least_blocking():
+def test_a_very_high_blocking_cost_gives_the_least_blocking():
     tuned = tune(SMALL, blocking_cost=1e9)
     assert tuned.performance.blocking.value == pytest.approx(tuned.optimum.blocking, rel=0.001)
 
@@ -234,7 +234,7 @@ def test_the_optimum_of_more_states_is_computed_if_asked_for(monkeypatch):
     assert tune(SMALL, max_blocking=0.12, optimum=True).optimum.gap < 1e-4
 
 
-def test_an_optimum_that_cannot_be_told_loses_nothing():
+def test_an_unknown_optimum_does_not_prevent_tuning():
     tuned = tune(Scenario.single(CURVE, 0.01, 12), max_blocking=1e-18, optimum=True)
     assert tuned.certified
     assert tuned.optimum is None
@@ -261,7 +261,7 @@ def test_json_has_the_policy_and_its_figures():
     assert found["blocking_cost"] == tuned.blocking_cost
 
 
-def test_the_best_design_load_is_found_where_most_loads_block_nobody():
+def test_the_best_design_load_is_found_where_most_loads_block_no_job():
     servers, limit = 4000, 1e-4
     # Two servers for every job are one of the static policies, and keep the limit.
     assert erlang_b(servers // 2, servers * 0.8 / 1.8) < limit

@@ -100,7 +100,7 @@ def law_with(**methods):
         (law_with(sample=lambda _, r, n: r.random(n) + 1), r"have mean 1\.\d+, .* divide them"),
     ],
 )
-def test_a_law_that_cannot_be_is_refused(law, words):
+def test_an_invalid_law_is_refused(law, words):
     with pytest.raises(SizeLawError, match=words):
         law.variance  # noqa: B018
     with pytest.raises(SizeLawError, match=words):
