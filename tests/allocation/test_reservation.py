@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moldable import JobClass, Scenario, SpeedUp, Workload, optimum, reserve, reserve_whole
-from moldable.allocation.reservation import pure_loads
+from moldable.allocation.division import pure_loads
 from moldable.errors import InfeasibleError, WorkloadError
 from naive.highs import solve_q
 from naive.pairs import best_division

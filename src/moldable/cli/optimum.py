@@ -123,7 +123,7 @@ def _draw(solution: Optimum, plot: Path) -> InputError | None:
 
 
 def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
-    from moldable.allocation.reservation import reserve
+    from moldable.allocation.division import reserve
     from moldable.allocation.whole_servers import reserve_whole
 
     scenario = read_scenario_options(servers=servers, workload=path)

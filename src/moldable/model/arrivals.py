@@ -8,27 +8,21 @@ times, which has its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol, final
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
 from moldable.arrays import Floats, Ints, as_array
 from moldable.checks import LARGEST, SMALLEST, as_list, check_type, number
 from moldable.errors import WorkloadError, shortened
+from moldable.model.arrival_streams import ArrivalStream, Gaps, Listed, Modulated
 from moldable.model.sizes import SizeLaw
 
 LONGEST: Final = 1e9
 """Longest time to the first arrival, in mean gaps. Residual gaps have an infinite mean where gaps
 have an infinite variance; after a longer first gap, rounding would make later arrivals coincide."""
-
-
-class ArrivalStream(Protocol):
-    """A realisation of an arrival process, read in blocks."""
-
-    def take(self, count: int) -> Floats:
-        """Return the next arrival times, ascending; fewer at the end of a list."""
 
 
 class Arrivals(ABC):
@@ -61,7 +55,7 @@ class Poisson(Arrivals):
 
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
         """Start a realisation."""
-        return _Gaps(rng.standard_exponential, scale / rate)
+        return Gaps(rng.standard_exponential, scale / rate)
 
     def __str__(self) -> str:
         return "poisson"
@@ -99,7 +93,7 @@ class Renewal(Arrivals):
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
         """Start a stationary realisation."""
         first = self.first_gap(rng)
-        return _Gaps(lambda count: self.gap.sample(rng, count), scale / rate, first)
+        return Gaps(lambda count: self.gap.sample(rng, count), scale / rate, first)
 
     def __str__(self) -> str:
         return f"renewal:{self.gap}"
@@ -194,7 +188,7 @@ class MarkovModulated(Arrivals):
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
         """Start a stationary realisation."""
         levels, leaving = self.rates(rate) / scale, self.leaving() / scale
-        return _Modulated(levels, leaving, rng, self.first_level(rng))
+        return Modulated(levels, leaving, rng, self.first_level(rng))
 
     def __str__(self) -> str:
         jumps = [rate for i, row in enumerate(self.switching) for rate in row[:i] + row[i + 1 :]]
@@ -244,7 +238,7 @@ class ArrivalTimes(Arrivals):
     ) -> ArrivalStream:
         """Start at the first arrival."""
         times = np.asarray(self.times)
-        return _Listed((times - times[0]) * scale)
+        return Listed((times - times[0]) * scale)
 
     @property
     def labels(self) -> Ints | None:
@@ -267,61 +261,3 @@ def _numbers(values: Iterable[float], what: str, example: str) -> tuple[float, .
                 f"{what}: {value:g} must be finite, and 0 or between {SMALLEST:g} and {LARGEST:g}"
             )
     return found
-
-
-@dataclass
-class _Gaps:
-    """Independent times between arrivals, scaled from mean 1 to `mean`."""
-
-    draw: Callable[[int], Floats]
-    mean: float
-    first: float | None = None
-    now: float = 0.0
-
-    def take(self, count: int) -> Floats:
-        times = self.draw(count)
-        if self.first is not None:
-            times[0], self.first = self.first, None
-        times = np.cumsum(times * self.mean) + self.now
-        self.now = float(times[-1])
-        return times
-
-
-@dataclass
-class _Listed:
-    times: Floats
-    given: int = 0
-
-    def take(self, count: int) -> Floats:
-        block = self.times[self.given : self.given + count]
-        self.given += block.size
-        return block
-
-
-@dataclass
-class _Modulated:
-    """Unit-rate Poisson arrivals, mapped to real time by the inverse of the integrated rate."""
-
-    levels: Floats
-    switching: Floats
-    rng: np.random.Generator
-    level: int
-    clock: list[float] = field(default_factory=lambda: [0.0])
-    work: list[float] = field(default_factory=lambda: [0.0])
-    operational: float = 0.0
-
-    def take(self, count: int) -> Floats:
-        arrivals = np.cumsum(self.rng.standard_exponential(count)) + self.operational
-        self.operational = float(arrivals[-1])
-        while self.work[-1] < self.operational:
-            self._stay()
-        times = np.interp(arrivals, self.work, self.clock)
-        self.clock, self.work = self.clock[-2:], self.work[-2:]
-        return np.asarray(times)
-
-    def _stay(self) -> None:
-        leaving = self.switching[self.level]
-        stay = self.rng.standard_exponential() / leaving.sum()
-        self.clock.append(self.clock[-1] + stay)
-        self.work.append(self.work[-1] + stay * float(self.levels[self.level]))
-        self.level = int(self.rng.choice(leaving.size, p=leaving / leaving.sum()))

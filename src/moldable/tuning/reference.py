@@ -18,13 +18,12 @@ from moldable.model.sizes import Exponential
 from moldable.model.units import duration
 from moldable.optimal.constrained import (
     LagrangianSearch,
-    LeastBlocking,
-    LeastTime,
     least_blocking,
     least_blocking_within,
     least_time,
 )
 from moldable.optimal.control import OptimalControl, optimal_control
+from moldable.optimal.least import LeastBlocking, LeastTime
 from moldable.optimal.problem import control_problem
 from moldable.system.performance import Performance
 from moldable.tuning.targets import Target
