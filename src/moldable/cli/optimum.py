@@ -34,8 +34,8 @@ PREDICTED: Final = (
     "method",
 )
 """Keys of a performance that a prediction has."""
-SHORT: Final = 30_000_000
-"""Most arrivals of the simulation behind a prediction: about a second."""
+SHORT: Final = 120_000_000
+"""Most arrivals of the simulation behind a prediction: one to three seconds of computing."""
 
 
 def optimum(
