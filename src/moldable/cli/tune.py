@@ -133,9 +133,9 @@ def _beside(answer: Tuned, scenario: Scenario) -> tuple[Decisions, ...]:
     from moldable.policies.greedy import Greedy, greedy_p
     from moldable.policies.policy import Policy
 
-    rivals: dict[str, Policy] = {}
+    others: dict[str, Policy] = {}
     if answer.greedy_p is not None:
-        rivals["greedy_p"] = greedy_p(scenario)
+        others["greedy_p"] = greedy_p(scenario)
     if answer.static is not None:
-        rivals["static"] = greedy_p(scenario, answer.static.design_load)
-    return decisions(scenario, {"tuned": answer.policy, **rivals, "greedy": Greedy()})
+        others["static"] = greedy_p(scenario, answer.static.design_load)
+    return decisions(scenario, {"tuned": answer.policy, **others, "greedy": Greedy()})

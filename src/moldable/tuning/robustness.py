@@ -53,7 +53,7 @@ def stresses(
     cases: dict[str, Scenario] = {}
     if isinstance(scenario.arrivals, Poisson):
         bursty = Renewal(Lognormal(BURSTINESS))
-        name = f"interarrival times with coefficient of variation {BURSTINESS:g}"
+        name = f"interarrival times with CV {BURSTINESS:g}"
         cases[name] = replace(scenario, arrivals=bursty)
     if not isinstance(scenario.arrivals, ArrivalTimes):  # a list of times has its own rate
         cases[f"{100.0 * (GROWTH - 1.0):.0f} % more load"] = scenario.at_load(

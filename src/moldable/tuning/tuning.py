@@ -124,15 +124,17 @@ class _Tuning:
         self.target, self.evaluate, self.report = target, evaluate, report
         self.scenario, self.servers = kinds.scenario, kinds.servers
         self.tables = ValueTables(kinds, target, Polish.of(kinds))
-        self.nearest = math.inf
+        self.closest: Point | None = None
 
     def run(self, states: int) -> Tuned:
         """Return the best policy; `states` limits the optimum that explains a refusal."""
         aim, warnings = 0.0, weights_are_not_counted(self.scenario)
         for attempt in range(1, ATTEMPTS + 1):
             candidates, static = self._candidates(aim)
+            candidates = candidates or self._uncertain(aim)
             if not candidates:
-                raise not_reached(self.scenario, self.target, self.nearest, states)
+                assert self.closest is not None  # noqa: S101 - limits are searched for
+                raise not_reached(self.scenario, self.target, self.closest.answer, states)
             point, cost = min(candidates, key=lambda one: self.target.objective(one[0].answer))
             self.report("certifying the best policy")
             answer = self.evaluate(point.policy, attempt)
@@ -166,7 +168,7 @@ class _Tuning:
             begin = tables.first(aim)
             search = LimitSearch(tables, self.evaluate, self.target, aim)
             points = search.run()
-            self.nearest = math.exp(search.least_used + aim) * self.target.value
+            self.closest = search.closest
         else:
             begin = tables.parameter(self.target.value)
             policy = tables.policy(begin)
@@ -174,7 +176,7 @@ class _Tuning:
         found: list[Candidate] = [(point, math.exp(point.parameter)) for point in points]
         plain = tables.at(begin).policy
         if self._oscillates(plain, tables.at(begin).blocking):
-            self.report("drawing narrower widths, as blocking oscillates")
+            self.report("drawing narrower widths, as blocking is far above the model's")
             capped = self._searched(DesignLoads(self.scenario, plain), aim)
             found += [(point, math.exp(begin)) for point in capped]
         if self.evaluate.simulated and self.evaluate.rare and self.evaluate.can_split:
@@ -185,6 +187,16 @@ class _Tuning:
             return found, None
         static = min(points, key=lambda point: self.target.objective(point.answer))
         return [*found, (static, None)], Static(static.parameter, static.answer)
+
+    def _uncertain(self, aim: float) -> list[Candidate]:
+        """Return the closest table if its estimate keeps the limit, though not its whole interval.
+
+        The run that certifies it is longer than those of the search.
+        """
+        point = self.closest
+        if point is None or self.target.estimated(point.answer) > aim:
+            return []
+        return [(point, math.exp(point.parameter))]
 
     def _static(self, aim: float) -> list[Point]:
         """Return design loads that keep the limit; where exact, also those of single widths."""
