@@ -228,6 +228,11 @@ KINDS: Final = {
         build=_even_price,
         json='{"policy": "even-price", "q0": 0.4, "ell": 8.0}',
     ),
+    "queue-table": PolicyKind(
+        "queue_table:QueueTable",
+        "a table from waiting jobs and idle servers to widths for each class",
+        json='{"policy": "queue-table", "classes": {"jobs": {"0": {"1": 1, "4": 2}, "3": {"1": 1}}}}',
+    ),
     "idle-share": PolicyKind(
         "idle_share:IdleShare",
         "idle servers divided among the job and those that wait",

@@ -22,11 +22,13 @@ from moldable.policies.thresholds import Thresholds
 from moldable.tuning.evaluator import Evaluator
 from moldable.tuning.families import DesignLoads, Family, Static, ValueTables, optimal_shares
 from moldable.tuning.polish import Polish
+from moldable.tuning.queue_target import QueueTarget
 from moldable.tuning.reference import AT_ONCE, best, fits, not_reached, refuse_less_than_fastest
 from moldable.tuning.robustness import stresses
 from moldable.tuning.search import LimitSearch, Point, least_cost
 from moldable.tuning.targets import Target
 from moldable.tuning.tuned import Tuned
+from moldable.tuning.tuned_queue import TunedQueue, tune_queue
 
 ProgressCallback = Callable[[str], None]
 """Called with a description of the step that begins."""
@@ -57,13 +59,18 @@ def tune(
     max_blocking: float | None = None,
     max_time: float | str | None = None,
     blocking_cost: float | None = None,
+    max_wait_probability: float | None = None,
+    max_mean_wait: float | str | None = None,
     optimum: bool = False,
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
     progress: ProgressCallback | None = None,
-) -> Tuned:
-    """Find a policy that reaches a target; give exactly one.
+) -> Tuned | TunedQueue:
+    """Find a policy that reaches a target.
+
+    Without waiting places give exactly one of the first three targets. With waiting places the mean
+    response time is minimised, subject to at most one limit, and the result is a `TunedQueue`.
 
     Args:
         scenario: classes that share one pool of servers, and their arrivals.
@@ -71,6 +78,9 @@ def tune(
         max_time: least blocking with at most this mean execution time: a number in the scenario's
             unit of time, or text such as "90 min".
         blocking_cost: least (1 - blocking) x mean execution time + cost x blocking, in mean sizes.
+        max_wait_probability: with waiting places, at most this share of the jobs may wait.
+        max_mean_wait: with waiting places, largest mean wait: a number in the scenario's unit of
+            time, or text such as "5 min".
         optimum: also compute the optimum over all policies where that takes minutes: up to five
             million states.
         precision: target relative half-width of the 95 % confidence intervals of simulations.
@@ -86,6 +96,27 @@ def tune(
     if len(scenario.workload.classes) == 1:  # it always shares with itself
         workload = dataclasses.replace(scenario.workload, sharing="pool")
         scenario = dataclasses.replace(scenario, workload=workload)
+    report = progress or no_progress
+    waits = {"max_wait_probability": max_wait_probability, "max_mean_wait": max_mean_wait}
+    if scenario.waiting:
+        others = {"max_blocking": max_blocking, "blocking_cost": blocking_cost}
+        wanted = QueueTarget.of(scenario, **waits, **others, max_time=max_time)
+        return tune_queue(
+            scenario,
+            wanted,
+            optimum=optimum,
+            precision=precision,
+            seed=seed,
+            threads=threads,
+            report=report,
+        )
+    for name, value in waits.items():
+        if value is not None:
+            raise ControlError(
+                f"{value} has no effect: without waiting places no job waits; add some, such as "
+                f"waiting='unlimited', or leave it out",
+                name,
+            )
     kinds = Kinds.of(scenario)
     if max_time is not None:
         max_time = parse_duration(max_time, scenario.time_unit, "max_time", ControlError)
@@ -94,7 +125,6 @@ def tune(
     )
     evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
     refuse_less_than_fastest(scenario, target)
-    report = progress or no_progress
     states = MOST_STATES if optimum else AT_ONCE
     tuned = _Tuning(kinds, target, evaluate, report).run(states)
     report("computing the true optimum")
