@@ -143,7 +143,7 @@ class ValueFunction:
         self, kinds: Kinds, table: Ints, shares: Floats, charge: float, *, rounds: int, cut: bool
     ) -> None:
         self.kinds, self.rounds, self.old_shares = kinds, rounds, shares
-        end, mode = _cut_off(kinds, table, shares)
+        end, mode = cut_off(kinds, table, shares)
         end = end if cut else kinds.servers + 1
         self.evaluated = extended(table, end)
         coming, going = _arrivals(kinds, self.evaluated), _departures(kinds, shares, end)
@@ -246,7 +246,7 @@ def _departures(kinds: Kinds, shares: Floats, end: int) -> Floats:
     return going
 
 
-def _cut_off(kinds: Kinds, table: Ints, shares: Floats) -> tuple[int, int]:
+def cut_off(kinds: Kinds, table: Ints, shares: Floats) -> tuple[int, int]:
     """Return the cut-off and the most likely idle count, by a diffusion approximation."""
     most, size = kinds.servers + 1, table.shape[1] + int(kinds.widths.max())
     departures = shares / kinds.times
