@@ -177,8 +177,10 @@ class Writer:
 
     def control(self) -> str:
         small = f"Scenario.single({self.curve()}, {self.number()}, {self.any('2', '3')})"
+        queue = small[:-1] + f", waiting={self.any('1', repr('unlimited'))})"
         return self.any(
             lambda: f"optimal_control({small}, {self.number()})",
+            lambda: f"optimal_queueing({queue}, {self.number()})",
             lambda: f"least_time({small}, {self.number()})",
             lambda: f"least_blocking({small})",
             lambda: f"tradeoff({small}, {self.any('[2]', '[1, 4]')})",

@@ -35,7 +35,13 @@ from moldable.allocation import frontiers
 from moldable.arrivals import ArrivalTimes, Poisson
 from moldable.exact import erlang_b, stationary_law
 from moldable.files import parse_regime, parse_speedup
-from moldable.optimal import least_blocking, least_time, optimal_control, tradeoff
+from moldable.optimal import (
+    least_blocking,
+    least_time,
+    optimal_control,
+    optimal_queueing,
+    tradeoff,
+)
 from moldable.policies import Equi, Rigid
 from moldable.sizes import Empirical, Exponential, MixedErlang
 from moldable.theory import FluidPath, bounds
@@ -177,6 +183,7 @@ TAKES_A_SCENARIO = (
     lambda odd: tune(odd, max_blocking=0.3),
     lambda odd: value_policy(odd, 4.0),
     lambda odd: optimal_control(odd, 4.0),
+    lambda odd: optimal_queueing(odd, 4.0),
     lambda odd: least_time(odd, 0.1),
     lambda odd: compare(odd, [None]),
 )

@@ -17,7 +17,8 @@ from typing import Any, Final, final
 
 from moldable.arrays import Floats
 from moldable.base_result import Result, Row
-from moldable.errors import ChainError, InfeasibleError
+from moldable.checks import within
+from moldable.errors import ChainError, UnstableError
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.waiting import written_waiting
 from moldable.model.workload import JobClass
@@ -199,7 +200,9 @@ def optimal_queueing(
             narrowest width; their weights are not used.
         blocking_cost: cost of a blocked job, in mean sizes of the workload's jobs; not used if the
             queue is unlimited.
-        tolerance: largest relative distance between the bounds of the optimal cost.
+        tolerance: largest relative distance between the bounds of the optimal cost. It may be
+            missed where states that the policy never visits are so costly that rounding errors
+            matter; see `gap`.
 
     Example:
         >>> two_places = Scenario.single([1, 1.8, 2.5], 0.8, 8, waiting=2)
@@ -207,8 +210,7 @@ def optimal_queueing(
         61
     """
     scenario = checked_scenario(scenario)
-    if not FINEST <= tolerance < 1.0:
-        raise ChainError(f"tolerance={tolerance} must lie between {FINEST:g} and 1, such as 1e-6")
+    tolerance = within(tolerance, "tolerance", ChainError, FINEST, 0.5, "take 1e-6")
     if math.isinf(scenario.waiting):
         return _unlimited(queue_problem(scenario), tolerance)
     if blocking_cost is None:
@@ -242,7 +244,7 @@ def _unlimited(queue: QueueProblem, tolerance: float) -> OptimalQueueing:
     """Solve for so many waiting places that longer queues are negligible."""
     rate, fastest = queue.arrival_rate, queue.largest_throughput
     if rate >= fastest:
-        raise InfeasibleError(
+        raise UnstableError(
             f"{rate:g} jobs arrive per unit of time, but the servers complete at most "
             f"{fastest:.6g}: the queue grows without limit under every policy; add servers, lower "
             f"the load, or take a finite number of waiting places"
@@ -266,7 +268,7 @@ def _unlimited(queue: QueueProblem, tolerance: float) -> OptimalQueueing:
         more = math.ceil(1.1 * math.log(NEGLECTED / float(lengths[-1])) / math.log(ratio))
         values = longer_queue(queue, policy, places + more)
         places += more
-    raise InfeasibleError(
+    raise UnstableError(
         f"the queue hardly falls under the best policy found: {places} or more jobs wait with "
         f"probability {lengths[-1]:.2g}; add servers, lower the load, or take a finite number of "
         f"waiting places"
