@@ -21,6 +21,7 @@ from moldable.errors import MoldableError
 from moldable.simulation.arrival_source import BLOCK
 from moldable.simulation.chain_run import LANE_SETS, run_chain
 from moldable.simulation.plan import Plan, Tallies
+from moldable.simulation.queue_run import run_queue
 from moldable.simulation.ring_run import run_ring
 from moldable.system.count_model import chain_model
 from moldable.system.loss_system import System
@@ -41,6 +42,7 @@ Progress = Callable[[float, int], None]
 RUNNERS: Final[dict[str, Callable[..., Tallies]]] = {
     "count-chain": run_chain,
     "bucket-ring": run_ring,
+    "queue-ring": run_queue,
 }
 
 
