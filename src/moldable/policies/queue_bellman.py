@@ -23,10 +23,9 @@ from typing import Final, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.policies.kinds import Kinds, extended
+from moldable.policies.kinds import extended
 from moldable.policies.queue_levels import NEGLIGIBLE, TINIEST, Levels
 from moldable.policies.queue_nodes import KindTable, most_free
-
 
 TIE: Final = 1e-9
 """Relative difference of costs below which they count as equal."""

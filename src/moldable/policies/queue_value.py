@@ -15,13 +15,13 @@ import numpy as np
 from moldable.checks import positive
 from moldable.errors import PolicyError
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
+from moldable.policies.idle_chain import cut_off
 from moldable.policies.kinds import Kinds
 from moldable.policies.queue_bellman import QueueValue
 from moldable.policies.queue_levels import Levels
 from moldable.policies.queue_nodes import KindTable, most_free
 from moldable.policies.queue_table import QueueTable
 from moldable.policies.thresholds import Choice
-from moldable.policies.idle_chain import cut_off
 from moldable.threads import interruptible
 
 SMALLER: Final = 1.25
@@ -35,6 +35,8 @@ SWEEPS: Final = 3
 """Iterations of the mix of running jobs in a round."""
 DEPTH: Final = math.log(1e-10)
 """Logarithm of the probability of longer queues that are left out."""
+RARE: Final = 1e-6
+"""Probability of longer queues below which their rows are left out of the policy."""
 LONGEST: Final = 2_000
 """Longest queue in the equations."""
 FEW, SCALE = 2_000, 8
@@ -63,7 +65,7 @@ def queue_value_policy(
     """
     scenario = checked_scenario(scenario)
     found = queue_value(scenario, load_factor=load_factor, waiting_cost=waiting_cost)
-    return _as_policy(found.levels.kinds, found.table).with_classes(scenario)
+    return _as_policy(found).with_classes(scenario)
 
 
 def queue_value(
@@ -149,16 +151,23 @@ def _levels(kinds: Kinds, table: KindTable, longest: int, before: Levels | None)
     return found
 
 
-def _as_policy(kinds: Kinds, table: KindTable) -> QueueTable:
+def _as_policy(found: QueueValue) -> QueueTable:
+    """Return the table as a policy; its rows for rare queues repeat the last one before.
+
+    There the equations end, and decisions would be those of a queue that cannot grow further.
+    """
+    levels, table = found.levels, found.table
+    kinds, longer = levels.kinds, np.cumsum(levels.law[: levels.zero])[::-1]
+    met = int(np.count_nonzero(longer > RARE))
     widths = np.append(kinds.widths * kinds.unit, 0)
     tables: dict[str, dict[int, dict[int, Choice]]] = {}
     for j, job_class in enumerate(kinds.scenario.workload.classes):
         rows: dict[int, dict[int, Choice]] = {}
-        for behind, kinds_by_idle in enumerate((table.first[j], *table.later[j])):
+        for behind, kinds_by_idle in enumerate((table.first[j], *table.later[j][:met])):
             row = widths[kinds_by_idle]
             changes = np.flatnonzero(np.diff(row, prepend=0)).tolist()
-            found: dict[int, Choice] = {z * kinds.unit: int(row[z]) for z in changes}
-            if not rows or found != rows[max(rows)]:
-                rows[behind] = found
+            own: dict[int, Choice] = {z * kinds.unit: int(row[z]) for z in changes}
+            if not rows or own != rows[max(rows)]:
+                rows[behind] = own
         tables[job_class.name] = rows
     return QueueTable(tables)

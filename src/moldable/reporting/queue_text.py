@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from moldable.model.units import duration
 from moldable.policies.observation import Observation
 from moldable.policies.policy import Policy
 from moldable.reporting.tables import plain_table, print_table
-from moldable.reporting.words import percent, times_are
+from moldable.reporting.words import times_are
 from moldable.system.performance import Performance
 from moldable.tuning.tuned_queue import TunedQueue
 
@@ -68,10 +69,7 @@ def _decisions(policy: Policy, name: str, servers: int) -> Table:
 
 
 def _beside(answer: TunedQueue) -> Table:
-    table = plain_table()
-    table.add_column("policy")
-    for heading in ("mean response", "mean wait", "jobs that wait", "blocking"):
-        table.add_column(heading, justify="right")
+    table = _columns("policy", answer)
     rows = {"tuned": answer.performance, "even price, default": answer.default}
     if answer.fixed_width is not None:
         rows[f"fixed width {answer.fixed_width}"] = answer.fixed
@@ -80,11 +78,24 @@ def _beside(answer: TunedQueue) -> Table:
             table.add_row(name, *_figures(found, answer.time_unit))
     if answer.optimum is not None:
         best = answer.optimum
-        times = (duration(f"{t:.6g}", answer.time_unit) for t in (best.cost, best.mean_wait))
-        table.add_row(
-            "true optimum", *times, f"{best.wait_probability:.6g}", f"{best.blocking:.6g}"
-        )
+        times = (best.mean_response_time, best.mean_wait)
+        shown = (duration(f"{time:.6g}", answer.time_unit) for time in times)
+        lost = (f"{best.blocking:.6g}",) if _limited_places(answer.performance) else ()
+        table.add_row("true optimum", *shown, f"{best.wait_probability:.6g}", *lost)
     return table
+
+
+def _columns(first: str, answer: TunedQueue) -> Table:
+    lost = ("blocking",) if _limited_places(answer.performance) else ()
+    table = plain_table()
+    table.add_column(first)
+    for heading in ("mean response", "mean wait", "P(wait)", *lost):
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _limited_places(found: Performance) -> bool:
+    return math.isfinite(found.scenario.waiting)
 
 
 def _figures(found: Performance, unit: str | None) -> tuple[str, ...]:
@@ -94,7 +105,7 @@ def _figures(found: Performance, unit: str | None) -> tuple[str, ...]:
         duration(queueing.mean_response_time, unit),
         duration(queueing.mean_wait, unit),
         str(queueing.wait_probability),
-        str(found.blocking),
+        *((str(found.blocking),) if _limited_places(found) else ()),
     )
 
 
@@ -124,12 +135,9 @@ def _assumed(answer: TunedQueue) -> str:
 
 
 def _stresses(answer: TunedQueue) -> Table:
-    table = plain_table()
-    table.add_column("case")
-    for heading in ("mean response", "mean wait", "jobs that wait", "blocking"):
-        table.add_column(heading, justify="right")
+    table = _columns("case", answer)
     for stress in answer.stresses:
         table.add_row(stress.case, *_figures(stress.performance, answer.time_unit))
     for case in answer.growing:
-        table.add_row(case, "queue grows without limit", "-", percent(1.0), "-")
+        table.add_row(case, "grows without limit", "-", "-")
     return table
