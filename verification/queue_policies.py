@@ -1,7 +1,7 @@
 """Mean response times of policies of a cluster that queues, above the optimum of all policies.
 
-The tuned policy is judged on the sub-linear curve and on Amdahl's law with a share of 95 % parallel,
-on 10, 16 and 30 servers at loads 0.5 to 0.9; other policies and several classes are reported.
+The tuned policy is judged on the sub-linear curve and on Amdahl's law with 95 % parallel work, on
+10 to 64 servers at loads 0.5 to 0.9; other policies and several classes are reported.
 """
 
 from __future__ import annotations
