@@ -72,9 +72,9 @@ def moldable(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Choose how many servers each parallel job gets when it arrives, its width.
-    The width is fixed when a job starts, and jobs that find no idle server are lost: they do not
-    wait.
+    """Choose how many servers each parallel job gets when it starts, its width.
+    The width is fixed when a job starts. Jobs that find no idle server are lost, or wait if there
+    are waiting places.
 
     \b
     Start with:
@@ -82,6 +82,8 @@ def moldable(
       moldable examples --copy examples
       moldable tune --workload examples/gpus.toml \\
         --max-blocking 0.1
+      moldable tune --servers 16 --load 0.8 \\
+        --speedup 1,1.8,2.5,3,3.4 --waiting unlimited
     """  # noqa: D205 - the first paragraph of the help describes the model
 
 
