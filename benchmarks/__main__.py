@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import chain, control, division, long_curve, simulation, start_up
+from benchmarks import chain, control, division, long_curve, queueing, simulation, start_up
 from benchmarks.table import machine, write
 
 SECTIONS = {
@@ -14,6 +14,7 @@ SECTIONS = {
     "Start-up, median wall clock": start_up.rows,
     "One loss model (n = 4000, linear, load 1 - 0.1/sqrt(n)), one core": simulation.peers,
     "How the simulator scales": simulation.scaling,
+    "One cluster with a queue (n = 4000, 1, 1.8, 2.5, 3, 3.4, even price), one core": queueing.rows,
     "Exact chains and formulas": chain.rows,
     "Tuning and the trade-off (1, 1.8, 2.5, 3, 3.4 at load 0.8), wall clock": control.rows,
 }

@@ -1,4 +1,4 @@
-"""Wall-clock time and memory of `tune` and `tradeoff`."""
+"""Time and memory of `tune`, `tradeoff` and the value function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.table import Row
+from benchmarks.table import Row, best_seconds
+from moldable import Scenario, value_policy
 
 SYSTEM = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--seed", "1", "--json")
 # For each n: target time in seconds, and a limit on blocking below that of greedy(p*).
@@ -34,7 +35,8 @@ mean_size = 0.5
 speedup = [1, 1.6]
 """
 TRADEOFF_SERVERS = 64
-LONGEST, MOST_MEMORY, LARGEST_GAP = 180.0, 4000.0, 1e-3
+LONGEST, MOST_MEMORY, LARGEST_GAP = 60.0, 4000.0, 1e-3
+VALUE_SERVERS, VALUE_COST, VALUE_LONGEST = 20_000, 4.0, 0.3
 # Runs the command and prints its peak memory at the end. The resource usage that the system reports
 # for a child process would include the memory of its parent.
 COMMAND = """
@@ -65,7 +67,7 @@ def rows() -> list[Row]:
         path.write_text(THREE_CLASSES, encoding="utf-8")
         words = ("--workload", str(path), "--seed", "1", "--json")
         three = _tuned("three classes, n = 64", words, 0.02, 5.0)
-    return [*single, three, _tradeoff()]
+    return [*single, three, _value_policy(), _tradeoff()]
 
 
 def _tuned(what: str, system: tuple[str, ...], limit: float, longest: float) -> Row:
@@ -85,6 +87,17 @@ def _tuned(what: str, system: tuple[str, ...], limit: float, longest: float) -> 
 
 def _static(answer: dict[str, Any]) -> str:
     return f"{answer['static']['mean_execution_time']:.4f}" if answer["static"] else "none found"
+
+
+def _value_policy() -> Row:
+    scenario = Scenario.single([1, 1.8, 2.5, 3, 3.4], 0.8, VALUE_SERVERS)
+    spent = best_seconds(lambda: value_policy(scenario, VALUE_COST), 5)
+    return Row(
+        f"table of the value policy, n = {VALUE_SERVERS:,}, blocking cost {VALUE_COST:g}",
+        f"{spent:.3f} s",
+        f"below {VALUE_LONGEST:g} s",
+        spent < VALUE_LONGEST,
+    )
 
 
 def _tradeoff() -> Row:

@@ -37,7 +37,7 @@ class Session:
 
     seed: int
     folder: Path
-    say: Callable[[str], None] = print
+    report: Callable[[str], None] = print
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, int] = (0.0, -1)
@@ -52,7 +52,7 @@ class Session:
             working = [pool.submit(self._serve, hand, numbers, stop) for hand in hands]
             try:
                 while wait(working, PROGRESS).not_done:
-                    self.say(f"{sum(self.outcomes.values())} inputs, {self._counts()}")
+                    self.report(f"{sum(self.outcomes.values())} inputs, {self._counts()}")
             finally:
                 self._ended = True  # an interrupt also ends the running inputs
                 for hand in hands:
@@ -99,7 +99,7 @@ class Session:
         printed = f"{outcome.stderr}\n{outcome.stdout[:2000]}"
         report = f"{cause}\n\nUnder the same limits: {replay}\nBy hand: {again}\n\n{printed}\n"
         (home / "report.txt").write_text(report, encoding="utf-8", errors="replace")
-        self.say(f"input {number} ({case.kind}): {cause}\n  {replay}")
+        self.report(f"input {number} ({case.kind}): {cause}\n  {replay}")
 
     def _counts(self) -> str:
         return ", ".join(f"{count} {name}" for name, count in self.outcomes.most_common())

@@ -1,4 +1,4 @@
-"""Messages: cut where they are long, and harmless to a terminal."""
+"""Messages: shortened if long, and without control characters."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_a_python_warning_is_caught_each_time(worker):
         (["optimum"], Outcome(130), "exit code 130"),
     ],
 )
-def test_what_is_printed_is_judged(arguments, outcome, cause):
+def test_printed_output_is_checked(arguments, outcome, cause):
     assert failure(Case("x", tuple(arguments)), outcome) == cause
 
 
@@ -108,7 +108,7 @@ def test_an_input_is_the_same_whenever_it_is_made_and_survives_being_saved(monke
 def test_a_failing_input_is_saved_with_its_command(tmp_path, monkeypatch, capsys):
     planted = Case("call", call="SpeedUp.from_times(1 / 0 for _ in [1])", files={"a/b": b"c"})
     monkeypatch.setattr(session, "generate", lambda _seed, _number: planted)
-    found = Session(seed=5, folder=tmp_path, say=lambda _text: None)
+    found = Session(seed=5, folder=tmp_path, report=lambda _text: None)
     found.run(numbers(3, 1), workers=1, stop=lambda: False)
     assert [cause.split()[1] for cause in found.failures] == ["ZeroDivisionError"]
     report = (tmp_path / "5-3" / "report.txt").read_text()

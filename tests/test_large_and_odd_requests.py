@@ -1,4 +1,4 @@
-"""Requests at the edges: huge clusters, odd types, limits that no answer keeps."""
+"""Extreme requests: huge clusters, wrong types, impossible limits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_counts_of_huge_clusters_are_volumes():
 
 
 @pytest.mark.parametrize(("servers", "load"), [(4003, 0.1), (20_003, 0.5), (1_000_003, 0.2)])
-def test_a_remainder_at_low_load_blocks_nobody_and_warns_of_nothing(servers, load):
+def test_a_remainder_at_low_load_blocks_no_job_and_gives_no_warning(servers, load):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         answer = evaluate(Scenario.single(SpeedUp.linear(5), load, servers))
@@ -71,7 +71,7 @@ def test_a_window_that_would_grow_too_far_is_left_to_simulation():
         lambda: greedy_p(Scenario(SCENARIO.workload, 0), 0.9),
     ],
 )
-def test_odd_types_get_a_sentence_not_a_traceback(request_):
+def test_wrong_types_get_a_message_not_a_traceback(request_):
     with pytest.raises(MoldableError):
         request_()
 

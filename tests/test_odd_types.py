@@ -86,7 +86,7 @@ def test_a_class_refuses_a_name_and_sizes_of_other_types(odd):
             JobClass(name, 1.0, CURVE, size=size)
     with pytest.raises(MoldableError, match=r"is of type|has no class"):
         Workload(odd)
-    with pytest.raises(MoldableError, match=r"a class=.* is of type"):
+    with pytest.raises(MoldableError, match=r"classes=.* is of type"):
         Workload((odd,))
     with pytest.raises(MoldableError, match=r"sharing=.* is unknown"):
         Workload((JobClass("a", 1.0, CURVE),), odd)

@@ -68,9 +68,9 @@ def test_every_public_name_is_documented_with_an_example_that_runs(name, tmp_pat
     known = {key.rpartition(".")[2]: each for key, each in PUBLIC.items()} | {"Path": Path}
     test = doctest.DocTestParser().get_doctest(text, known, name, None, None)
     assert test.examples, f"{name} has no example"
-    heard: list[str] = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=heard.append)
-    assert not heard, "".join(heard)
+    printed: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=printed.append)
+    assert not printed, "".join(printed)
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -16,6 +16,8 @@ from verification import (
     optimal_control,
     optimum_against_highs,
     paper_pareto_column,
+    queue_coverage,
+    queue_policies,
     random_inputs,
     simulation_against_erlang,
     value_costs,
@@ -37,6 +39,8 @@ EXPERIMENTS = (
     value_costs,
     value_limits,
     value_large,
+    queue_coverage,
+    queue_policies,
     random_inputs,
 )
 

@@ -12,6 +12,7 @@ from moldable import Performance, Scenario, tune
 from moldable.errors import ControlError
 from moldable.optimal import least_time
 from verification.best_table import best_time_within
+from verification.named_curves import SUBLINEAR
 from verification.value_systems import System, few_servers, named, not_concave, random_systems
 from verification.verdict import Verdict
 
@@ -19,11 +20,16 @@ SEED = 1
 COSTS = (4.0, 16.0)
 MEDIAN, P90, WORST = 2e-3, 8e-3, 1.5e-2
 ROUNDING = 1e-9
+# n, limit on blocking, and the mean time that the tuned policy must reach on the sub-linear curve
+# at load 0.8, where the limit is used up exactly.
+USED_UP = ((40, 0.0318877, 0.7335), (64, 0.0325238, 0.5985))
+MOST_UNUSED = 5e-3
 Excess = dict[str, float]
 
 
 def experiments() -> Iterator[Verdict]:
     """Test limits on blocking and on time, few servers, and curves that are not concave."""
+    yield from _used_up()
     # The bounds are meant for the random systems, so these come first.
     with ProcessPoolExecutor() as pool:
         for what, systems in (("random", random_systems()), ("named", named(COSTS))):
@@ -34,6 +40,18 @@ def experiments() -> Iterator[Verdict]:
         times, blockings = _excesses(pool, not_concave(COSTS))
         _print_excess("not concave: excess time at equal blocking", times)
         _print_excess("not concave: excess blocking at equal time", blockings)
+
+
+def _used_up() -> Iterator[Verdict]:
+    """Test that exact answers leave at most 0.5 % of the limit unused."""
+    for servers, limit, most in USED_UP:
+        answer = _tuned(Scenario.single(SUBLINEAR, 0.8, servers), max_blocking=limit)
+        if answer is None:
+            raise AssertionError(f"n = {servers}: the limit was not reached")
+        unused = 1.0 - answer.blocking.value / limit
+        what = f"n = {servers}, blocking <= {limit:g}"
+        yield Verdict(f"{what}: unused share of the limit", unused, MOST_UNUSED)
+        yield Verdict(f"{what}: mean time", answer.mean_execution_time.value, most)
 
 
 def _excesses(pool: ProcessPoolExecutor, systems: Iterable[System]) -> tuple[Excess, Excess]:

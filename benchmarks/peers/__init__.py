@@ -1,8 +1,10 @@
-"""Other programs that simulate the same loss system: their speed and accuracy.
+"""Other programs that simulate the same systems: their speed and accuracy.
 
-The model, in `benchmarks.peers.model`, is M/G/800/800 with 798.74 erlangs offered; Erlang's formula
-gives its blocking for every size law. Each module here runs one peer. It defines the size laws that
-the peer supports in `LAWS`, and `run(law, arrivals, seed)`; `python -m benchmarks.peers` runs all.
+The loss system, in `benchmarks.peers.model`, is M/G/800/800 with 798.74 erlangs offered; Erlang's
+formula gives its blocking for every size law. Each module here runs one peer. It defines the size
+laws that the peer supports in `LAWS`, and `run(law, arrivals, seed)`; `python -m benchmarks.peers`
+runs all. Modules whose name begins with `queue` simulate the cluster that queues jobs, of
+`benchmarks.peers.queue_model`, at a load: `run(law, load, arrivals, seed)`.
 """
 
 from __future__ import annotations

@@ -24,15 +24,15 @@ SOURCE = Path(__file__).with_suffix(".cpp")
 
 
 @functools.cache
-def compiled() -> tuple[Path, TemporaryDirectory[str]]:
+def compiled(source: Path = SOURCE) -> tuple[Path, TemporaryDirectory[str]]:
     """Return the program and its temporary folder, which is removed with the last reference."""
     compiler = shutil.which("g++")
     if compiler is None:
         raise FileNotFoundError("g++ is not on the path; install it (Debian: apt-get install g++)")
     folder = TemporaryDirectory(prefix="moldable-peer-")
-    program = Path(folder.name) / SOURCE.stem
+    program = Path(folder.name) / source.stem
     options = ["-O3", "-march=native", "-std=c++20", "-Wall", "-Wextra"]
-    subprocess.run([compiler, *options, "-o", str(program), str(SOURCE)], check=True)
+    subprocess.run([compiler, *options, "-o", str(program), str(source)], check=True)
     return program, folder
 
 

@@ -11,10 +11,10 @@ from . import results as results
 from . import sizes as sizes
 from . import theory as theory
 from . import tuning as tuning
+from .allocation.division import reserve as reserve
 from .allocation.optimum import Optimum as Optimum
 from .allocation.optimum import optimum as optimum
 from .allocation.reservation import Reservation as Reservation
-from .allocation.reservation import reserve as reserve
 from .allocation.whole_servers import reserve_whole as reserve_whole
 from .errors import MoldableError as MoldableError
 from .evaluation.compare import Comparison as Comparison

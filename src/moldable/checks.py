@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -25,7 +26,8 @@ T = TypeVar("T")
 def number(value: object, name: str, error: Kind) -> float:
     """Return the value as a float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise error(f"{shown(value)} is not a number; write it like 2 or 0.5", name)
+        quotes = " without quotes" if isinstance(value, str) else ""
+        raise error(f"{shown(value)} is not a number; write it{quotes} like 2 or 0.5", name)
     try:
         return float(value)
     except OverflowError:
@@ -90,13 +92,11 @@ def check_type(value: object, wanted: type, name: str, error: Kind, example: str
 
 
 def as_list(values: Iterable[T], name: str, error: Kind, example: str) -> list[T]:
-    """Return the values as a list."""
-    try:
-        return list(values)
-    except TypeError:
-        raise error(
-            f"{name} is of type {type(values).__name__}, which is not a list; pass {example}"
-        ) from None
+    """Return the values as a list; text is refused."""
+    with suppress(TypeError):
+        if not isinstance(values, str):
+            return list(values)
+    raise error(f"{name} is of type {type(values).__name__}, which is not a list; pass {example}")
 
 
 def checked_path(path: object) -> Path:

@@ -8,9 +8,9 @@ from moldable.base_result import Result
 from moldable.evaluation.compare import Compared, Comparison
 from moldable.exact.exact import StationaryLaw
 from moldable.model.assumptions import Violation
-from moldable.optimal.constrained import LeastTime
 from moldable.optimal.control import OptimalControl
 from moldable.optimal.curve import TradeoffCurve
+from moldable.optimal.least import LeastTime
 from moldable.optimal.queueing import OptimalQueueing
 from moldable.system.estimate import Estimate
 from moldable.system.performance import ClassPerformance, ExactDetail, Performance, SimulationDetail

@@ -18,7 +18,7 @@ R = TypeVar("R")
 P = ParamSpec("P")
 
 MOMENT: Final = 0.2
-"""Seconds between two calls of `tell`, and between two checks for an interrupt of an outer call."""
+"""Seconds between two calls of `report`, and between two checks for an outer interrupt."""
 _LOCAL = threading.local()
 
 
@@ -26,7 +26,7 @@ def on_threads(
     run: Callable[[T], R],
     tasks: Sequence[T],
     workers: int,
-    tell: Callable[[], None] | None = None,
+    report: Callable[[], None] | None = None,
 ) -> Iterator[R]:
     """Run every task on a thread and yield the results in the order of the tasks.
 
@@ -38,7 +38,7 @@ def on_threads(
         run: called with each task.
         tasks: arguments of `run`.
         workers: number of threads.
-        tell: called every moment while waiting, and after each task.
+        report: called every moment while waiting, and after each task.
     """
     stopped, outer = threading.Event(), getattr(_LOCAL, "stopped", None)
     waiting: SimpleQueue[int] = SimpleQueue()
@@ -57,8 +57,8 @@ def on_threads(
                 with contextlib.suppress(Empty):
                     done, result = ended.get(timeout=MOMENT)
                     results[done] = result.result()
-                if tell is not None:
-                    tell()
+                if report is not None:
+                    report()
             yield results.pop(number)
     finally:
         stopped.set()

@@ -222,7 +222,7 @@ def test_the_shadow_price_is_the_derivative_of_the_time():
     assert optimum(PAPER, load).time_saved_by_one_server is None
 
 
-def test_prices_are_one_sided_at_a_corner():
+def test_shadow_prices_are_one_sided_at_a_vertex():
     at = optimum(PAPER, 2.5 / 3)
     assert at.support == (3,)
     assert at.unique

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moldable import JobClass, Scenario, SpeedUp, Workload, optimum, reserve, reserve_whole
-from moldable.allocation.reservation import pure_loads
+from moldable.allocation.division import pure_loads
 from moldable.errors import InfeasibleError, WorkloadError
 from naive.highs import solve_q
 from naive.pairs import best_division
@@ -95,7 +95,7 @@ def test_weights_move_servers_to_the_class_that_counts():
     assert with_weight(100) > with_weight(1) > with_weight(0.01)
 
 
-def test_the_price_of_a_division_is_its_derivative():
+def test_the_shadow_price_of_a_division_is_its_derivative():
     classes = (JobClass("a", 40, PAPER, 2.0, 1.5), JobClass("b", 30, SpeedUp.amdahl(0.9, 16)))
     workload = Workload(classes)
     division, larger = reserve(Scenario(workload, 160)), reserve(Scenario(workload, 161))
@@ -167,7 +167,7 @@ def test_rounding_on_a_dense_curve_does_not_sell_edges_out_of_order():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_capacity_that_just_buys_whole_edges_leaves_nobody_randomising(seed):
+def test_capacity_that_just_buys_whole_edges_leaves_no_class_randomising(seed):
     """Rounding errors must not be spent on a small class: rates here spread over nine decades."""
     rng = np.random.default_rng(seed)
     curves = (PAPER, SpeedUp([1, 1.9, 2.7, 3.3]), SpeedUp.amdahl(0.9, 8))

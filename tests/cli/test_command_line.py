@@ -162,7 +162,7 @@ LONG = ["optimum", "--speedup", "linear:200000", "--load", "0.5", "--json"]
 @pytest.mark.parametrize(
     ("arguments", "read"), [(LONG, 10), (LONG[:-1], 10), (SHORT, 0), (["--help"], 0)]
 )
-def test_a_reader_that_closes_the_pipe_has_what_it_wanted(arguments, read):
+def test_a_closed_pipe_ends_a_command_with_code_0(arguments, read):
     command = [str(Path(sys.executable).with_name("moldable")), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.read(read)
@@ -197,7 +197,7 @@ def test_bounds_give_the_promised_keys(run):
     assert answer["time_gap"] is None
 
 
-def test_bounds_are_told_in_words(run):
+def test_bounds_are_explained_in_words(run):
     text = run("bounds", "--speedup", "linear:5", "--load", "0.8", "--servers", "100000").stdout
     assert "The proof is complete" in text
     assert "so it is informative here" in text

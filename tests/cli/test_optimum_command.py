@@ -57,7 +57,7 @@ def test_plain_output_spells_out_what_to_do(run):
     assert "The linear program is solved" in text
 
 
-def test_plain_output_names_what_is_odd(run):
+def test_plain_output_names_unusual_properties(run):
     odd = run("optimum", "--speedup", "1,1.5,2,2,1.9,2", "--load", "0.1")
     text = " ".join(odd.stdout.split())
     assert "not needed on large clusters: widths 4, 5, 6." in text
@@ -239,7 +239,7 @@ def test_class_names_are_text_not_markup(run, tmp_path):
     assert all(name in shown.stdout for name in names)
 
 
-def test_a_terminal_with_a_small_alphabet_is_no_reason_to_fail(run, tmp_path, monkeypatch):
+def test_characters_that_a_terminal_cannot_print_are_replaced(run, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     (tmp_path / "w.toml").write_text(
         "servers = 9\n[[class]]\nname = 'é'\narrival_rate = 1\nspeedup = [1, 1.8]\n"

@@ -15,7 +15,7 @@ from moldable.text_files import FolderLock
 SMALL = ("--speedup", "1,1.8,2.5", "--load", "0.8", "--servers", "10", "--seed", "1")
 
 
-def test_a_tuned_policy_comes_with_its_rivals(run, tmp_path):
+def test_a_tuned_policy_is_shown_beside_other_policies(run, tmp_path):
     result = run("tune", *SMALL, "--blocking-cost", "4")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("Give each job, by idle servers: 1 server from 1 idle")
@@ -27,7 +27,7 @@ def test_a_tuned_policy_comes_with_its_rivals(run, tmp_path):
     assert again["blocking"] == pytest.approx(answer["blocking"], rel=1e-12)
 
 
-def test_an_optimum_that_cannot_be_had_is_explained(run):
+def test_the_reason_for_a_missing_optimum_is_printed(run):
     words = ("--speedup", "1=1,2=2.22,4=5.295", *SMALL[2:], "--blocking-cost", "4", "--json")
     result = run("tune", *words, "--optimum", "--size", "deterministic")
     answer = json.loads(result.stdout)
@@ -35,13 +35,13 @@ def test_an_optimum_that_cannot_be_had_is_explained(run):
     assert "true optimum is not known here: it needs exponential sizes" in result.stderr
 
 
-def test_where_the_optimum_would_take_a_while_it_is_said_how_to_get_it(run):
+def test_where_the_optimum_takes_minutes_a_note_names_the_option(run):
     words = ("tune", "--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--blocking-cost", "4")
     assert "--optimum" in run(*words, "--servers", "56", "--seed", "1").stderr
     assert "--optimum" not in run(*words, "--servers", "10", "--seed", "1").stderr
 
 
-def test_decisions_are_laid_beside_those_of_the_papers_schemes(run):
+def test_decisions_are_compared_with_those_of_the_papers_policies(run):
     words = ("tune", *SMALL, "--load", "0.85", "--blocking-cost", "4")
     (part,) = json.loads(run(*words, "--json").stdout)["decisions"]
     assert part["class"] == "jobs"

@@ -1,4 +1,4 @@
-"""What `compare` says of policies whose chain cannot be solved."""
+"""Comparison of policies whose chain cannot be solved."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def test_policies_whose_chain_fails_are_simulated_together_and_said_to_be(monkey
         "early": Thresholds({"jobs": {1: 1, 10: 2}}),
         "late": Thresholds({"jobs": {1: 1, 11: 2}}),
     }
-    told = []
+    reported = []
     found = compare(
         scenario,
         policies,
         precision=0.05,
         seed=3,
         threads=1,
-        progress=lambda *done: told.append(done),
+        progress=lambda *done: reported.append(done),
     )
-    assert told
+    assert reported
     for part in found.policies:
         own = part.performance
         assert own.method == "simulate"

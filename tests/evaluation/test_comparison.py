@@ -1,4 +1,4 @@
-"""Policies side by side: exact where they can be, on common random numbers where not."""
+"""Comparison of policies: exact where possible, otherwise with common random numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_exact_differences_are_exact_and_only_beaten_policies_lose_their_mark():
     assert answer.pareto_optimal[0] == "p*"
 
 
-def test_a_policy_beaten_on_both_counts_is_not_marked():
+def test_a_dominated_policy_is_not_marked():
     # On a flat curve every further server is wasted: wide jobs block more and finish no sooner.
     flat = Scenario.single(SpeedUp([1, 1.0001]), 0.6, 10)
     wide, narrow = FixedWidth(2, strict=True), FixedWidth(1)

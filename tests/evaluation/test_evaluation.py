@@ -1,4 +1,4 @@
-"""One door: which method answers, why, and what its answer holds."""
+"""Which method `evaluate` uses, the reason it gives, and what the answer contains."""
 
 from __future__ import annotations
 
@@ -335,7 +335,7 @@ def test_a_policy_is_tabulated_once(method):
     assert compared.asked == 21
 
 
-def test_shares_that_only_round_to_one_block_nobody():
+def test_shares_that_only_round_to_one_block_no_job():
     shares = GreedyP({"jobs": {1: 0.7, 2: 0.2, 3: 0.1}})
     found = evaluate(Scenario.single(SUB_LINEAR, 0.1, 60), shares)
     assert found.blocking.value < 1e-20

@@ -12,10 +12,11 @@ from scipy.special import gammaincc, pdtr, xlog1py
 from moldable import Greedy, JobClass, Scenario, SpeedUp, Workload
 from moldable.errors import ChainError
 from moldable.exact.closed_forms import erlang_b, occupied_slots
-from moldable.exact.equi import equi_performance, jobs_present
+from moldable.exact.equi import equi_performance
 from moldable.exact.exact import stationary_law
 from moldable.policies import Equi, FixedWidth, Rigid
 from moldable.sizes import Deterministic, Hyperexponential, Lognormal, MixedErlang
+from moldable.system.equi_queue import jobs_present
 from naive import equi as naive_equi
 from naive.erlang import erlang_b as naive_erlang_b
 
@@ -50,7 +51,7 @@ def test_erlang_b_is_stable_with_a_million_slots(distance):
     log_term = (
         float(xlog1py(slots, gap)) - slots * gap - 0.5 * math.log(2 * math.pi * slots) - stirling
     )
-    tail = float(gammaincc(slots + 1, offered))  # P(at most so many), see also pdtr
+    tail = float(gammaincc(slots + 1, offered))  # P(at most this number), see also pdtr
     assert tail == pytest.approx(float(pdtr(slots, offered)), rel=1e-12)
     assert erlang_b(slots, offered) == pytest.approx(math.exp(log_term) / tail, rel=1e-9)
 
@@ -227,7 +228,7 @@ def test_equi_has_two_peaks_on_a_super_linear_curve_and_both_are_weighed(load):
         assert law[jobs] == pytest.approx(exact, rel=1e-9, abs=1e-300)
 
 
-def test_equi_leaves_servers_idle_that_nobody_can_use():
+def test_equi_leaves_servers_idle_that_no_job_can_use():
     """One job at a time in effect; a width of 5 does not fit on 3 servers, so it runs on one."""
     found = equi_performance(
         Scenario(Workload((JobClass("jobs", 1e-6, SpeedUp({1: 1.0, 5: 5.0})),)), 3)

@@ -10,6 +10,7 @@ import pytest
 from moldable import Greedy, Scenario, SpeedUp, Thresholds
 from moldable.exact import stationary
 from moldable.exact.error_bound import ErrorBound
+from moldable.exact.iterated import iterated_solution
 from moldable.exact.states import product_form, whole_chain
 from moldable.kernels.state_space import exact_imbalance
 from moldable.policies import GreedyP
@@ -45,7 +46,7 @@ def test_the_bound_holds_for_laws_that_are_wrong():
         exact_imbalance(chain.start, chain.source, chain.rate, law, np.zeros(law.size), gap)
         rho = np.abs(gap)
         rho[reference] = 0.0
-        bound = ErrorBound(chain, reference, stationary.iterated_solution)
+        bound = ErrorBound(chain, reference, iterated_solution)
         error = np.abs(law / law[reference] - truth / truth[reference]).sum() * law[reference]
         assert error <= bound.total(rho) < 1e4 * error
         mean = float(law @ blocked)
@@ -59,7 +60,7 @@ def test_hitting_times_are_never_below_the_true_ones():
     others = np.arange(chain.states) != 0
     matrix = (np.diag(rates.sum(axis=1)) - rates)[others][:, others]
     true = np.linalg.solve(matrix, np.ones(others.sum()))
-    found = ErrorBound(chain, 0, stationary.iterated_solution).hitting_times
+    found = ErrorBound(chain, 0, iterated_solution).hitting_times
     assert np.all(found[others] >= true * (1 - 1e-12))
 
 

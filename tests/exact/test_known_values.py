@@ -1,4 +1,4 @@
-"""Values known before the program was written, to the digits that were given."""
+"""Values known before the program was written, to the digits given."""
 
 from __future__ import annotations
 

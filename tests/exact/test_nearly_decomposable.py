@@ -1,4 +1,4 @@
-"""Chains that hardly move between parts of their states are solved right or refused."""
+"""Nearly decomposable chains are solved accurately or refused."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_an_unknown_method_is_refused_with_the_likely_one():
         stationary_law(Scenario.single(SpeedUp.linear(2), 0.5, 10), method="chian")
 
 
-def test_a_law_of_counts_that_is_not_known_is_not_made_up():
+def test_an_unknown_distribution_of_counts_is_none():
     classes = (JobClass("a", 1.0, SpeedUp([1.0])), JobClass("b", 1.0, SpeedUp({2: 2.0})))
     law = stationary_law(Scenario(Workload(classes), 6), Greedy())
     with pytest.raises(ChainError, match="use the method 'chain'"):
@@ -198,7 +198,7 @@ def test_flows_that_balance_only_in_total_fail_littles_law():
         dishonest.checked()
 
 
-def test_a_law_of_nothing_but_nan_is_no_answer():
+def test_a_distribution_of_nan_is_refused():
     system = build_system(Scenario.single(SpeedUp([1, 1.8]), 0.95, 4), None)
     counts = np.zeros((2, 1), dtype=np.int64)
     law = PoolLaw.of(system, Joint(counts, np.array([np.nan])), states=1, how="nonsense")

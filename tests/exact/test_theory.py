@@ -135,7 +135,7 @@ def test_two_narrow_jobs_do_meet_when_the_support_is_3_and_4(servers):
     )
 
 
-def test_narrow_jobs_come_to_more_than_the_lemma_allows():
+def test_there_are_more_narrow_jobs_than_the_lemma_allows():
     theory = stationary_law(Scenario.single(SUB_LINEAR, 0.8, 20)).theory
     assert theory.narrow_jobs > 1 / 20
 

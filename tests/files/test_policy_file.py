@@ -13,8 +13,10 @@ from moldable import (
     Scenario,
     SpeedUp,
     Thresholds,
+    evaluate,
     greedy_p,
     read_policy_file,
+    tune,
     write_policy_file,
 )
 from moldable.errors import InputError, PolicyError
@@ -171,6 +173,17 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
 def test_what_names_no_file_is_refused(path):
     with pytest.raises(InputError, match="is not a file name; write one"):
         write_policy_file(Greedy(), path)
+
+
+def test_a_result_with_a_policy_is_refused_with_the_way_to_its_policy(tmp_path):
+    scenario = Scenario.single([1, 1.8], 0.8, 4)
+    tuned = tune(scenario, blocking_cost=4.0)
+    for ask in (
+        lambda: write_policy_file(tuned, tmp_path / "policy.json"),
+        lambda: evaluate(scenario, tuned),
+    ):
+        with pytest.raises(PolicyError, match=r"is not a policy; pass its attribute policy$"):
+            ask()
 
 
 def test_what_is_no_policy_is_not_written(tmp_path):

@@ -11,18 +11,22 @@ import pytest
 from kernels.control_case import SYSTEMS, ControlCase
 from kernels.queue_control_case import QUEUES, QueueControlCase
 from moldable.kernels import (
+    aggregation,
     policy_chain,
     queue_control,
     queue_law,
+    queue_states,
     splitting,
     state_space,
     value_iteration,
 )
 
 COMPILED = SimpleNamespace(
+    aggregation=aggregation,
     policy_chain=policy_chain,
     queue_control=queue_control,
     queue_law=queue_law,
+    queue_states=queue_states,
     splitting=splitting,
     state_space=state_space,
     value_iteration=value_iteration,

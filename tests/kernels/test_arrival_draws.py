@@ -182,7 +182,7 @@ def test_modulated_arrivals_have_their_exact_rate_and_variance():
     assert abs(batches.mean() - rate * window) > 40 * spread  # Poisson
 
 
-def test_neighbouring_gaps_of_three_levels_are_as_alike_as_they_should_be():
+def test_neighbouring_gaps_of_three_levels_have_the_right_correlation():
     rate, count = 20.0, 2_000_000
     gaps = np.diff(arrivals_of(THREE, rate, 11, count + 1))
     batches = (gaps[1:] * gaps[:-1])[: count // 1000 * 1000 - 1000].reshape(-1, 1000).mean(axis=1)

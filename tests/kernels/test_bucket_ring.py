@@ -49,10 +49,10 @@ def walk(system, jobs, seed, function=bucket_ring, spread=1.0):
 def check(model, times, state, granted, blocked, twin):
     decisions, idle, running = twin
     now = times[-1]
-    hanging = jobs_in(state)
+    listed = jobs_in(state)
     # What is kept is a lower bound of the idle servers; with the jobs that have left it is exact.
     found = state.idle.copy()
-    for departure, kind in hanging:
+    for departure, kind in listed:
         if departure <= now:
             found[model.pool_of_kind[kind]] += model.widths[kind]
     running = [job for job in running if job[0] > now]
@@ -62,11 +62,9 @@ def check(model, times, state, granted, blocked, twin):
     counted = [decisions.count(kind) for kind in range(granted.size)]
     assert granted.tolist() == counted
     assert blocked.sum() == decisions.count(None)
-    assert sorted(job for job in hanging if job[0] > now) == sorted(running)
+    assert sorted(job for job in listed if job[0] > now) == sorted(running)
     ring = state.survey(granted.size, now, -1.0)
-    assert ring.held.tolist() == [
-        sum(k == kind for _, k in hanging) for kind in range(granted.size)
-    ]
+    assert ring.held.tolist() == [sum(k == kind for _, k in listed) for kind in range(granted.size)]
     left = [sum(t - now for t, k in running if k == kind) for kind in range(granted.size)]
     assert ring.left == pytest.approx(left)
     assert ring.young.tolist() == [

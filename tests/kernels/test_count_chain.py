@@ -110,7 +110,7 @@ def test_law_of_sizes_does_not_change_a_one_phase_model():
 
 
 @pytest.mark.parametrize("function", [kernel.count_chain, kernel.count_chain.py_func])
-def test_lanes_do_not_care_how_many_run_beside_them(function):
+def test_lanes_do_not_depend_on_the_number_of_lanes(function):
     system = build_system(Scenario(Workload((JobClass("a", 16.0, PAPER),)), 20), None)
     seeds = np.random.default_rng(5).integers(0, 2**64, (4, max(LANE_SETS)), dtype=np.uint64)
     alone, *wider = (

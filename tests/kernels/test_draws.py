@@ -1,4 +1,4 @@
-"""Blocks of draws: planned numbers go where they should, and laws are what they claim."""
+"""Blocks of draws: planned numbers give planned results, and samples follow their law."""
 
 from __future__ import annotations
 

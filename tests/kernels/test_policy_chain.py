@@ -31,7 +31,7 @@ def inflow(case, place, states):
 def test_states_met_again_and_again_are_numbered_in_order(case):
     met = case.met()
     found, place = numbered(case)
-    assert 1 < found < case.problem.states  # else there were nothing to tell apart
+    assert 1 < found < case.problem.states  # otherwise the test would be trivial
     expected = np.full(met.size, -1)
     expected[met] = np.arange(met.sum())
     assert place.tolist() == expected.tolist()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from moldable.arrivals import ArrivalTimes, MarkovModulated, Renewal
-from moldable.errors import SimulationError, WorkloadError
+from moldable.errors import SimulationError, SizeLawError, WorkloadError
 from moldable.model import arrivals
 from moldable.simulation.arrival_source import time_sampler
 from moldable.sizes import Pareto
@@ -19,17 +19,17 @@ from moldable.sizes import Pareto
         ((1, 1, 2), ((0, 1, 1), (1, 0, 0), (0, 0, -5)), "level 0 .* from level 2; give switching"),
         ((1, 2, 1, 2), np.kron(np.eye(2), [[0, 1], [1, 0]]), "level 2 .* from level 0"),
         ((1, 2), ((0, 1), (1,)), "rows of lengths 2, 1"),
-        ((1, 2), ((0, "a"), (1, 0)), "switching rates='a' is not a number"),
+        ((1, 2), ((0, "a"), (1, 0)), "switching='a' is not a number"),
         (("1", 2), ((0, 1), (1, 0)), "levels='1' is not a number"),
-        ((1, 2), "ab", "switching rates='a' is not a number"),
-        ((1, 2), (1, 2), "switching rates is of type int, which is not a list; pass a list"),
+        ((1, 2), "ab", "switching is of type str, which is not a list"),
+        ((1, 2), (1, 2), "switching is of type int, .*; pass a row of rates for each level"),
         (None, None, "levels is of type NoneType, which is not a list; pass a list"),
         ((1, 2), ((0, 1e-320), (1, 0)), "e-321 must be finite, and 0 or between"),
         ((1, 2), ((0, float("nan")), (1, 0)), "nan must be finite"),
         ((0, 0), ((0, 1), (1, 0)), "one level must be above 0"),
     ],
 )
-def test_levels_that_cannot_be_are_refused_by_name(levels, switching, message):
+def test_invalid_levels_are_refused_by_name(levels, switching, message):
     with pytest.raises(WorkloadError, match=message):
         MarkovModulated(levels, switching)
 
@@ -39,10 +39,16 @@ def test_lists_and_gaps_that_are_no_numbers_are_refused():
         lambda: ArrivalTimes(["a"]),
         lambda: ArrivalTimes([[1.0], [2.0, 3.0]]),
         lambda: ArrivalTimes([1.0], classes=["a"]),
-        lambda: Renewal("pareto"),
+        lambda: Renewal(2),
     ):
         with pytest.raises(WorkloadError):
             build()
+
+
+def test_times_between_arrivals_may_be_text():
+    assert Renewal("pareto:1.5") == Renewal(Pareto(1.5))
+    with pytest.raises(SizeLawError, match="did you mean 'pareto'"):
+        Renewal("parto:1.5")
 
 
 def test_rare_levels_keep_every_digit_of_their_share():

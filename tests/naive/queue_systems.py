@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def queue_system(scenario, choose, places, *, behind=20, reach=None) -> System:
         used |= table.any(axis=0)
     kept = [kind for kind, occurs in zip(kinds, used, strict=True) if occurs]
     return System(
-        scenario,
+        replace(scenario, waiting=places),
         "test",
         (scenario.servers,) * len(classes),
         True,  # noqa: FBT003 - shared
@@ -56,7 +56,6 @@ def queue_system(scenario, choose, places, *, behind=20, reach=None) -> System:
         np.array([classes[j].mean_size / classes[j].speedup[width] for j, width in kept]),
         tuple(table[:, used] for table in wishes),
         {"policy": "test"},
-        float(places),
         tuple(tables[:, :, used] for tables in later),
     )
 

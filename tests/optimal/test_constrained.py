@@ -100,7 +100,7 @@ def test_unreachable_blocking_names_the_least():
         least_time(scenario, 0.001)
 
 
-def test_a_limit_that_is_none_is_refused():
+def test_an_invalid_limit_is_refused():
     with pytest.raises(MoldableError, match="max_blocking=1 must lie between 0 and 1"):
         least_time(Scenario.single(SUBLINEAR, 0.8, 10), 1)
 

@@ -127,7 +127,7 @@ def test_units_of_time_only_scale_the_cost():
     assert other.cost == pytest.approx(60 * one.cost, rel=1e-9)
 
 
-def test_two_like_classes_are_one():
+def test_two_equal_classes_are_one():
     whole = optimal_control(Scenario.single(SUBLINEAR, 0.8, 9), 4.0, tolerance=1e-9)
     halves = Workload(tuple(JobClass(name, 3.6, SUBLINEAR) for name in "ab"))
     found = optimal_control(Scenario(halves, 9), 4.0, tolerance=1e-9)
@@ -166,7 +166,7 @@ def test_grants_look_the_state_up():
         ("wide", Observation(0, running={"wide": {5: -1}}), "must be a whole number from 1"),
     ],
 )
-def test_grants_refuse_what_cannot_be(job_class, observation, words):
+def test_grants_refuse_invalid_requests(job_class, observation, words):
     found = optimal_control(Scenario(TWO_CLASSES, 8), 3.0)
     asked = dataclasses.replace(TWO_CLASSES.classes[0], name=job_class)
     with pytest.raises(MoldableError, match=words):
@@ -240,7 +240,7 @@ def test_a_start_of_another_system_is_refused():
         optimal_control(Scenario.single(SUBLINEAR, 0.8, 11), 2.0, start=start)
 
 
-def test_more_widths_than_can_be_told_apart_are_refused():
+def test_more_widths_than_can_be_encoded_are_refused():
     wide = SpeedUp(dict.fromkeys(range(151, 290), 1.5))
     with pytest.raises(MoldableError, match="more than 127"):
         optimal_control(Scenario.single(wide, 0.001, 300), 1.0)

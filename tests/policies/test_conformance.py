@@ -1,4 +1,4 @@
-"""What every policy must do, the library's and a user's alike."""
+"""What every policy must do, those of the library and those of users."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_numbers_that_draw_nothing_are_refused(u):
         ({"idle": 1, "running": [1]}, "running=.* must map class names"),
     ],
 )
-def test_observations_that_cannot_be_are_refused(fields, words):
+def test_invalid_observations_are_refused(fields, words):
     with pytest.raises(PolicyError, match=words):
         Observation(**fields)
 
@@ -240,7 +240,7 @@ def test_grants_fit_and_rows_are_complete(policy, system):
             assert probabilities.sum() == pytest.approx(fits)
 
 
-def test_decisions_are_repeated_and_survive_a_journey(policy, system):
+def test_decisions_are_the_same_again_and_after_pickling(policy, system):
     workload, pools = system
     here = policy.tabulate(workload, pools)
     sent = pickle.loads(pickle.dumps(policy))  # noqa: S301 - our own bytes

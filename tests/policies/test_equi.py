@@ -1,4 +1,4 @@
-"""EQUI's rule, and that its birth-death chain is what event by event happens."""
+"""EQUI's rule, and its birth-death chain against a simulation event by event."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_share_must_be_one(share):
         Equi.speed(PAPER, share)
 
 
-def test_it_needs_a_server_and_survives_a_journey():
+def test_it_needs_a_server_and_can_be_pickled():
     with pytest.raises(PolicyError, match="servers=0 must be a whole number from 1"):
         Equi.departure_rates(JobClass("jobs", 1.0, PAPER), 0)
     assert pickle.loads(pickle.dumps(Equi())) == Equi()  # noqa: S301 - our own bytes

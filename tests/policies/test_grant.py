@@ -44,12 +44,12 @@ TABLES = {"training": {1: 1, 4: 2}, "solver": {2: 2}}
     ids=lambda value: getattr(value, "name", None),
 )
 def test_a_policy_that_was_told_the_classes_grants_by_name(policy, width):
-    told = policy.with_classes(TWO)
-    assert told.grant("training", idle=5) == width
-    assert told.grant("training", Observation(5)) == width
-    assert told.grant(TWO.workload.classes[0], Observation(5), 0.5) == width
-    assert told.grant("solver", idle=1) == 0
-    assert pickle.loads(pickle.dumps(told)).grant("training", idle=5) == width  # noqa: S301
+    policy_of_two = policy.with_classes(TWO)
+    assert policy_of_two.grant("training", idle=5) == width
+    assert policy_of_two.grant("training", Observation(5)) == width
+    assert policy_of_two.grant(TWO.workload.classes[0], Observation(5), 0.5) == width
+    assert policy_of_two.grant("solver", idle=1) == 0
+    assert pickle.loads(pickle.dumps(policy_of_two)).grant("training", idle=5) == width  # noqa: S301
     with pytest.raises(PolicyError, match=r"does not know the class 'training'.*with_classes"):
         policy.grant("training", idle=5)
 
@@ -84,7 +84,7 @@ def test_a_number_is_needed_only_where_a_width_is_drawn():
         lambda policy: policy.with_classes(3),
     ],
 )
-def test_odd_questions_are_refused(ask):
+def test_invalid_requests_are_refused(ask):
     with pytest.raises(ValueError, match=r"give either|observation|idle=|class|is not a number|is"):
         ask(Greedy().with_classes(Scenario.single(CURVE, 0.8, 8)))
 

@@ -36,7 +36,7 @@ def test_greedy_gives_all_that_is_idle_up_to_the_widest():
         ({"jobs": {}}, "class 'jobs': probabilities sum to 0"),
         ({"jobs": {7: 1.0}}, "class 'jobs' has no width 7; choose one of its widths"),
         ({"jobs": {1: 0.9}}, "sum to 0.9"),
-        ({"jobs": {"1": 1.0}}, "class 'jobs': width='1' is not a number; write it like 2"),
+        ({"jobs": {"1": 1.0}}, "class 'jobs': width='1' is not a number; write it without"),
         ({"jobs": {1: "1"}}, "the probability of width 1='1' is not a number"),
         ({"jobs": [1.0]}, r"\[1.0\] is not a choice of widths; write {width: probability"),
         ([1.0], r"\[1.0\] is not a mapping; write {'name of class'"),

@@ -54,7 +54,7 @@ def test_a_strict_policy_gives_the_very_width_or_nothing():
         (3, r"3 is not a choice of widths; write \{width: probability, ...\}"),
     ],
 )
-def test_decisions_that_are_none_are_refused(wishes, message):
+def test_invalid_decisions_are_refused(wishes, message):
     with pytest.raises(PolicyError, match=message):
         Always(wishes).tabulate(SCENARIO.workload, (40,))
 

@@ -110,7 +110,7 @@ def test_later_changes_of_the_table_given_do_not_reach_the_policy():
         ({4: {}}, "probabilities sum to 0"),
     ],
 )
-def test_tables_that_are_none_are_refused(table, message):
+def test_invalid_tables_are_refused(table, message):
     with pytest.raises(PolicyError, match=f"thresholds, class 'jobs': .*{message}"):
         Thresholds({"jobs": table})
 

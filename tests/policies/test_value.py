@@ -124,7 +124,7 @@ def test_a_start_at_another_cost_leads_to_the_same_table():
     assert near.rounds < direct.rounds
 
 
-def test_dearer_blocking_blocks_less_and_takes_longer():
+def test_a_higher_blocking_cost_blocks_less_and_takes_longer():
     kinds = Kinds.of(Scenario.single(PAPER, 0.8, 200))
     found = [value_function(kinds, cost) for cost in (1.0, 4.0, 16.0, 64.0)]
     assert (np.diff([each.blocking for each in found]) < 0.0).all()

@@ -1,4 +1,4 @@
-"""What a trade-off looks like in a terminal."""
+"""Trade-offs as charts in a terminal."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_picture_fits_the_terminal(lines, answer, columns):
     assert max(map(len, lines(answer, columns)[:-1])) <= min(columns, WIDEST)
 
 
-def test_policies_that_are_all_alike_are_drawn_all_the_same(lines):
+def test_equal_policies_are_all_plotted(lines):
     same = at(0.0, 0.5)
     alike = ValueTradeoff(None, "", (point(0.0, 0.5),), same, same)
     assert len(places(lines(alike), "▲")) == 1

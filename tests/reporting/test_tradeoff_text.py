@@ -1,4 +1,4 @@
-"""What a person reads of a trade-off."""
+"""Trade-offs as text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_cost_has_a_row_with_the_optimum_and_the_value_policy(shown, answe
     assert "greedy(p*): 0.2500 / 0.4000; greedy: 0.3000 / 0.3500." in found
 
 
-def test_the_optimum_is_told_with_the_largest_doubt_of_all_costs(shown, answer):
+def test_the_largest_gap_of_the_optimum_is_printed(shown, answer):
     first, second = answer.optimum.controls
     doubtful = dataclasses.replace(first, lower_bound=first.cost * (1.0 - 0.003))
     curve = dataclasses.replace(answer.optimum, controls=(doubtful, second))

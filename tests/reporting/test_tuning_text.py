@@ -1,4 +1,4 @@
-"""What a person reads of a tuned policy."""
+"""Tuned policies as text."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ DECIDED = (
 
 
 @pytest.fixture
-def told(shown):
+def printed(shown):
     return lambda answer: shown(lambda to, what: show_tuned(to, what, DECIDED), answer)
 
 
-def test_decisions_come_first_then_every_rival_with_its_figures(told):
-    found = told(TUNED)
+def test_decisions_come_first_then_the_performance_of_each_policy(printed):
+    found = printed(TUNED)
     assert found[0] == "Give each job, by idle servers: 1 server from 1 idle."
     assert found[1] == "It is the value policy at a blocking cost of 4.568 mean sizes."
     assert "idle tuned greedy(p*) for load 0.8765 greedy" in found
@@ -66,46 +66,46 @@ def test_decisions_come_first_then_every_rival_with_its_figures(told):
     assert found[-1] == stays
 
 
-def test_a_cluster_that_cannot_carry_the_load_has_no_shares_of_the_papers(told):
-    found = told(dataclasses.replace(TUNED, greedy_p=None))
+def test_a_cluster_that_cannot_carry_the_load_has_no_shares_of_the_papers(printed):
+    found = printed(dataclasses.replace(TUNED, greedy_p=None))
     assert "greedy(p*) overloaded" in found
     assert "idle tuned for load 0.8765 greedy" in found
 
 
-def test_simulated_figures_are_certified_by_their_interval(told):
+def test_simulated_figures_are_certified_by_their_interval(printed):
     simulated = dataclasses.replace(TUNED.performance, method="simulate")
-    found = told(dataclasses.replace(TUNED, performance=simulated))
+    found = printed(dataclasses.replace(TUNED, performance=simulated))
     assert found[-1] == (
         "Blocking stays within the limit (95 % confidence, Poisson arrivals, exponential sizes)."
     )
 
 
-def test_without_a_limit_nothing_is_certified(told):
-    found = told(dataclasses.replace(TUNED, target={"blocking_cost": 4.0}))
+def test_without_a_limit_nothing_is_certified(printed):
+    found = printed(dataclasses.replace(TUNED, target={"blocking_cost": 4.0}))
     assert not any("ertified" in line for line in found)
 
 
-def test_a_family_that_misses_the_target_has_no_figures(told):
-    found = told(dataclasses.replace(TUNED, static=None))
+def test_a_family_that_misses_the_target_has_no_figures(printed):
+    found = printed(dataclasses.replace(TUNED, static=None))
     assert "greedy(p*) for another load none found" in found
     assert not any("for load" in line for line in found)
     assert "1 to 9 1 2 4" in found
 
 
-def test_an_optimum_that_is_not_known_is_not_mentioned(told):
-    assert not any("optimum" in line for line in told(dataclasses.replace(TUNED, optimum=None)))
+def test_an_optimum_that_is_not_known_is_not_mentioned(printed):
+    assert not any("optimum" in line for line in printed(dataclasses.replace(TUNED, optimum=None)))
 
 
-def test_a_target_that_is_only_met_on_average_is_not_called_certain(told):
-    found = told(dataclasses.replace(TUNED, certified=False))
+def test_a_target_that_is_only_met_on_average_is_not_called_certain(printed):
+    found = printed(dataclasses.replace(TUNED, certified=False))
     assert found[-1].startswith("Not certified: the limit lies within")
 
 
-def test_static_widths_have_no_blocking_cost(told):
-    found = told(dataclasses.replace(TUNED, blocking_cost=None))
+def test_static_widths_have_no_blocking_cost(printed):
+    found = printed(dataclasses.replace(TUNED, blocking_cost=None))
     assert not any("blocking cost" in line for line in found)
 
 
-def test_the_seed_is_told_where_anything_was_drawn(told):
-    assert told(dataclasses.replace(TUNED, seed=7))[-1] == "Random seed: 7."
-    assert not any("seed" in line for line in told(TUNED))
+def test_the_seed_is_printed_where_random_numbers_were_used(printed):
+    assert printed(dataclasses.replace(TUNED, seed=7))[-1] == "Random seed: 7."
+    assert not any("seed" in line for line in printed(TUNED))

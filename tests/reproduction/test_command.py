@@ -79,7 +79,7 @@ def unbroken(tmp_path_factory):
     return folder, result.stdout
 
 
-def test_it_says_what_was_found_and_where(tmp_path):
+def test_the_violation_names_the_width_and_the_values(tmp_path):
     words = [sys.executable, "-m", "reproduction", "fluid", "--scale", "tiny", "--out", tmp_path]
     result = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
     assert result.returncode == 0, result.stderr
@@ -124,7 +124,7 @@ def test_json_is_one_object(unbroken):
     assert set(answer) == {"folder", "parameters", "versions", "machines", "findings"}
 
 
-def test_a_disk_that_takes_no_more_ends_with_advice_and_keeps_cells(tmp_path):
+def test_a_full_disk_is_explained_and_finished_cells_are_kept(tmp_path):
     result = subprocess.run(
         [sys.executable, "-c", LITTLE_ROOM, *COMMAND, "--out", str(tmp_path)],
         capture_output=True,
@@ -168,7 +168,7 @@ def in_process(capsys):
         (("table", "--out", f"/dev/null/{RED}"), "\\x1b[31mred\\x07"),
     ],
 )
-def test_bad_input_teaches(in_process, arguments, advice):
+def test_errors_about_bad_input_name_the_fix(in_process, arguments, advice):
     code, _, said = in_process(*arguments)
     assert code == 2
     assert said.startswith("reproduction: error: ")

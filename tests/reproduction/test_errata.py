@@ -1,4 +1,4 @@
-"""The programs of the errata: run as shown, and showing what is said."""
+"""The programs of the errata run and show what the text says."""
 
 from __future__ import annotations
 

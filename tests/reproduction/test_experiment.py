@@ -1,4 +1,4 @@
-"""What cells may draw on: seeds, simulations, and nothing half done."""
+"""Cells of experiments: their seeds and simulations, and that partial results are not kept."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def test_an_evaluation_that_simulates_is_seeded_too(monkeypatch):
 
 
 def test_progress_is_told_in_fractions_of_the_cell():
-    told: list[float] = []
-    effort = Effort(3, threads=1, progress=told.append)
+    reported: list[float] = []
+    effort = Effort(3, threads=1, progress=reported.append)
     effort.runs(4, SCENARIO, None, jobs=100, warmup=0.0)
-    assert told == [0.25, 0.5, 0.75, 1.0]
+    assert reported == [0.25, 0.5, 0.75, 1.0]
 
 
 @pytest.mark.parametrize(

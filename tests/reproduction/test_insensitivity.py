@@ -1,4 +1,4 @@
-"""Insensitivity: exact for one width, broken by the chain itself for others."""
+"""Insensitivity: exact for one width, not for several."""
 
 from __future__ import annotations
 

@@ -50,11 +50,13 @@ def experiment(keys: list[str], computed: list[str]) -> Experiment:
 def test_cells_are_computed_once_and_read_back(tmp_path):
     computed: list[str] = []
     made_up = experiment(["a/one", "a/two"], computed)
-    told: list[tuple[float, int]] = []
+    reported: list[tuple[float, int]] = []
     with begin(tmp_path / "out", PARAMETERS) as folder:
-        reproduce([made_up], Scale.TINY, folder, seed=1, progress=lambda *step: told.append(step))
+        reproduce(
+            [made_up], Scale.TINY, folder, seed=1, progress=lambda *step: reported.append(step)
+        )
     found = results_of(made_up, Scale.TINY, folder)
-    assert told == [(1.0, 2), (2.0, 2)]
+    assert reported == [(1.0, 2), (2.0, 2)]
     with begin(tmp_path / "out", PARAMETERS, resume=True) as folder:
         reproduce([made_up], Scale.TINY, folder, seed=1)
     assert computed == ["a/one", "a/two"]
@@ -169,7 +171,7 @@ def test_a_full_disk_is_named_and_finished_cells_are_kept(tmp_path, monkeypatch)
     assert computed == ["a/one", "a/two", "a/two"]
 
 
-def test_a_folder_that_takes_nothing_at_the_start_has_no_cells_to_keep(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_written_at_the_start_keeps_no_cells(tmp_path, monkeypatch):
     def refused(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -179,7 +181,7 @@ def test_a_folder_that_takes_nothing_at_the_start_has_no_cells_to_keep(tmp_path,
     assert "kept" not in str(error.value)
 
 
-def test_a_run_without_finished_cells_is_begun_anew(tmp_path):
+def test_a_run_without_finished_cells_is_started_again(tmp_path):
     started(tmp_path)
     assert started(tmp_path, OTHER).manifest["parameters"] == OTHER
 
@@ -252,7 +254,7 @@ def test_a_refused_start_leaves_no_lock(tmp_path):
         ("versions", "numpy", 2),
     ],
 )
-def test_an_edited_manifest_is_named_and_may_be_given_up(tmp_path, part, name, value):
+def test_an_edited_manifest_is_named_and_may_be_overwritten(tmp_path, part, name, value):
     started(tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     (manifest if part is None else manifest[part]).update({name: value})

@@ -66,7 +66,7 @@ def test_only_wide_mixtures_beyond_the_solved_sizes_are_simulated_and_have_an_in
 
 
 @pytest.mark.parametrize("name", ["blocking", "time"])
-def test_every_cell_is_told_with_its_remainders(name):
+def test_every_cell_is_published_with_its_remainder(name):
     made = tiny(name)[0].publish(tiny(name)[1])
     (rows,) = made.tables.values()
     _, results = tiny(name)

@@ -1,4 +1,4 @@
-"""The verdict on a printed number, with made-up numbers on both sides of every border."""
+"""The verdict on a printed number, with artificial numbers on both sides of every threshold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_number_within_rounding_agrees_without_any_chance():
     assert verdict(0.9937, printed_error=0.0) is Verdict.AGREES
 
 
-def test_a_number_that_only_the_method_gives_is_told_apart():
+def test_a_number_that_only_the_papers_method_gives_has_its_own_verdict():
     assert verdict(0.9930) is Verdict.BY_METHOD
 
 

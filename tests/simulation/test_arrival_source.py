@@ -1,4 +1,4 @@
-"""What is handed out does not depend on how it is asked for, nor on who draws it."""
+"""Arrivals and sizes do not depend on the length of the blocks or on who draws them."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_classes_with_one_law_of_their_own_share_its_draws():
     assert set(block.labels.tolist()) == {0, 1}
 
 
-def test_laws_and_arrivals_of_a_users_own_run_as_others_do():
+def test_own_laws_and_arrivals_give_the_same_results():
     classes = tuple(
         JobClass(f"c{j}", 10.0, SpeedUp([1, 1.8]), size=law)
         for j, law in enumerate((OWN, Lognormal(1.0)))

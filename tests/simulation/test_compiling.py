@@ -1,4 +1,4 @@
-"""Whoever has to wait for a kernel is told why; whoever has not, hears nothing."""
+"""A note announces the compilation of a kernel if it takes long."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ KERNEL = "count-chain"
 def test_compiling_is_announced_if_it_takes_longer_than_patience(
     monkeypatch, caplog, patience, waits
 ):
-    told, heard = [], threading.Event()
+    notes, noted = [], threading.Event()
 
     class Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            told.append(record.getMessage())
-            heard.set()
+            notes.append(record.getMessage())
+            noted.set()
 
     def slow(*_):
-        """Compile until somebody is told."""
-        assert not waits or heard.wait(60)
+        """Compile until a note was written."""
+        assert not waits or noted.wait(60)
 
     monkeypatch.setattr(replications, "PATIENCE", patience)
     monkeypatch.setitem(replications.RUNNERS, KERNEL, slow)
@@ -38,4 +38,4 @@ def test_compiling_is_announced_if_it_takes_longer_than_patience(
     finally:
         replications.LOG.removeHandler(listener)
     said = "compiling for this kind of system; it is kept on disk for next time"
-    assert told == ([said] if waits else [])
+    assert notes == ([said] if waits else [])

@@ -1,4 +1,4 @@
-"""Intervals hold the exact answer as often as they say, also where few jobs are blocked."""
+"""Coverage of the confidence intervals, also where few jobs are blocked."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_both_outcomes_are_treated_alike():
     assert estimates.share_interval(trials, trials, 1.0)[0] == pytest.approx(0.025 ** (1 / 200))
 
 
-def test_events_in_one_cluster_say_less_than_events_apart():
+def test_clustered_events_give_wider_intervals():
     trials = np.full(16, 1000.0)
     together, apart = np.zeros(16), np.zeros(16)
     together[0], apart[:8] = 8.0, 1.0
@@ -128,7 +128,7 @@ def test_events_in_one_cluster_say_less_than_events_apart():
     assert widths[0] > 3 * widths[1]
 
 
-def test_where_jobs_share_no_fate_the_interval_is_that_of_independent_trials():
+def test_for_independent_jobs_the_interval_is_that_of_independent_trials():
     events, trials = np.zeros(16), np.full(16, 1000.0)
     events[0], events[5] = 2.0, 1.0
     low, high = estimates.share_interval(events, trials, 1.0)

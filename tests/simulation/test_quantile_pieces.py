@@ -1,4 +1,4 @@
-"""Pieces of quantiles: right where no grid is, as few as needed, refused where a law is noise."""
+"""Piecewise tables of quantiles: accuracy, number of pieces, and laws that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of quantiles: right to 1e-10, looked up as the naive twin does, refused where not good."""
+"""Tables of quantiles: accurate to 1e-10, equal to the naive twin, refused if inaccurate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same seed gives the same numbers, on whatever and among whatever failures."""
+"""The same seed gives the same numbers on threads, processes and Dask, also after failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from simulation.systems import CHAIN, RING, TWO, numbers, plan_of
 
 @pytest.fixture(scope="module")
 def processes():
-    """Start processes afresh: one that is forked beside other threads can hang."""
+    """Start new processes: one that is forked beside other threads can deadlock."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         yield pool
 
@@ -172,9 +172,9 @@ def test_an_interrupt_keeps_what_has_ended_elsewhere():
 
 
 def test_progress_of_lost_chunks_ends_at_the_whole():
-    told = []
+    reported = []
     simulate(
         CHAIN, jobs=500, replications=40, seed=1, executor=Flaky(),
-        progress=lambda done, planned: told.append(done / planned))  # fmt: skip
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+        progress=lambda done, planned: reported.append(done / planned))  # fmt: skip
+    assert reported == sorted(reported)
+    assert reported[-1] == 1.0

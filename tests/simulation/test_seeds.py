@@ -13,7 +13,7 @@ def test_children_of_neighbouring_seeds_differ():
         plan.child_seed(seed, *key)
         for seed in range(100)
         for key in (
-            (part, k) for part in (plan.JUDGED, plan.TRIAL, plan.SPLITTING) for k in range(10)
+            (part, k) for part in (plan.CERTIFY, plan.SEARCH, plan.SPLITTING) for k in range(10)
         )
     }
     assert len(children) == 100 * 30

@@ -1,4 +1,4 @@
-"""What a run promises: honest intervals and nothing lost."""
+"""Simulations: progress, interruption, options and results."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_progress_never_falls_and_ends_at_the_whole(run, sharing):
     plan = plan_of(
         Scenario(Workload(classes, sharing=sharing), 40), "empty", jobs=20_000, batches=3
     )
-    told: list[float] = []
-    run(plan, tuple(range(40)), told.append)
-    assert len(told) > 3
-    assert told == sorted(told)
-    assert 0.0 < told[0] < 0.5
-    assert told[-1] == 1.0
+    reported: list[float] = []
+    run(plan, tuple(range(40)), reported.append)
+    assert len(reported) > 3
+    assert reported == sorted(reported)
+    assert 0.0 < reported[0] < 0.5
+    assert reported[-1] == 1.0
 
 
 def test_an_interrupted_run_says_what_it_is():
@@ -41,7 +41,7 @@ def test_an_interrupted_run_says_what_it_is():
         if done >= 32:
             raise KeyboardInterrupt
 
-    # Long enough that the second half cannot end before the end of the first is heard of.
+    # Long enough that the second half cannot end before the end of the first is noticed.
     answer = simulate(CHAIN, jobs=500_000, replications=64, seed=1, threads=1, progress=stop)
     assert answer.provenance["replications"] == 32
     assert not answer.converged
@@ -61,15 +61,15 @@ def test_precision_is_reached_or_said_not_to_be():
 
 
 def test_progress_goes_on_from_round_to_round():
-    told: list[tuple[float, int]] = []
+    reported: list[tuple[float, int]] = []
     answer = simulate(
         CHAIN,
         jobs=1000,
         precision=0.005,
         seed=1,
-        progress=lambda *told_now: told.append(told_now),
+        progress=lambda *now: reported.append(now),
     )
-    done, planned = zip(*told, strict=True)
+    done, planned = zip(*reported, strict=True)
     assert len(set(planned)) > 1
     assert list(done) == sorted(done)
     assert done[-1] == planned[-1] == answer.provenance["replications"]
@@ -143,7 +143,7 @@ def test_a_list_of_arrival_times_is_followed_exactly():
     assert [part.blocking.value for part in answer.classes] == [0, 0.5]
 
 
-def test_large_clusters_are_no_trouble():
+def test_large_clusters_are_evaluated():
     n = 1_000_000
     for workload in (
         Scenario.single(SpeedUp.linear(5), 0.999, n).workload,
@@ -188,7 +188,7 @@ def test_packed_tables_decode_to_the_outcomes_they_were_made_from():
         assert decoded == pytest.approx(model.outcomes, abs=1e-10)
 
 
-def test_a_run_that_accepts_nobody_still_ends():
+def test_a_run_that_accepts_no_job_still_ends():
     workload = Workload((JobClass("a", 1.0, SpeedUp([1]), size=Deterministic()),))
     answer = simulate(
         Scenario(workload, 1, ArrivalTimes([0.0])),
@@ -206,7 +206,7 @@ def test_a_run_that_accepts_nobody_still_ends():
         simulate(Scenario(workload, 1, ArrivalTimes([0.0, 0.1])), Greedy(), jobs=2, warmup=9)
 
 
-def test_classes_nobody_saw_are_null_in_json_and_named():
+def test_classes_without_arrivals_are_null_in_json_and_named():
     classes = (JobClass("often", 20.0, PAPER), JobClass("never", 1e-9, PAPER))
     answer = simulate(Scenario(Workload(classes), 40), jobs=1000, seed=1, warmup=0)
     text = json.dumps(answer.to_dict(), allow_nan=False)
@@ -290,7 +290,7 @@ def test_the_kernel_suits_the_number_of_replications():
 
 
 @pytest.mark.parametrize("shape", [1.01, 1.001])
-def test_what_never_ends_does_not_swallow_the_time_of_other_jobs(shape):
+def test_endless_jobs_do_not_disturb_the_times_of_others(shape):
     """Residual sizes go up to 1e308 and beyond there; jobs held 0.2 % of the time once, or nan."""
     workload = Workload((JobClass("jobs", 16.0, SpeedUp([1, 1.8]), size=Pareto(shape)),))
     answer = simulate(Scenario(workload, 20), jobs=20_000, replications=16, seed=1)

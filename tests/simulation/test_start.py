@@ -1,4 +1,4 @@
-"""A start is taken as stationary only where it is."""
+"""Which initial states count as stationary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an estimate is written: no digit that its interval does not bear out."""
+"""How an estimate is written: only the digits that its interval supports."""
 
 from __future__ import annotations
 

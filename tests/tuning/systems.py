@@ -22,7 +22,7 @@ SYSTEMS = {
 }
 
 
-def cost(answer, price):
+def cost(answer, blocking_cost):
     """Return the cost per arrival if the mean size is 1."""
     blocking, time = answer.blocking.value, answer.mean_execution_time.value
-    return (1 - blocking) * time + price * blocking
+    return (1 - blocking) * time + blocking_cost * blocking

@@ -16,7 +16,7 @@ SMALL = Scenario.single(SpeedUp([1, 1.8, 2.5]), 0.8, 12)
 def test_burstier_arrivals_and_more_load_break_the_limit_visibly():
     tuned = tune(SMALL, max_blocking=0.2)
     bursty, loaded = tuned.stresses
-    assert "coefficient of variation 3" in bursty.case
+    assert "CV 3" in bursty.case
     assert bursty.performance.blocking.interval[0] > 0.2
     assert loaded.case == "10 % more load"
     exact = evaluate(SMALL.at_load(0.88), tuned.policy)

@@ -36,6 +36,6 @@ def test_without_an_optimum_the_reason_is_given():
 
 
 @pytest.mark.parametrize("costs", [[], [-1.0], 3])
-def test_costs_that_are_none_are_refused(costs):
+def test_invalid_costs_are_refused(costs):
     with pytest.raises(MoldableError):
         value_tradeoff(Scenario.single(CURVE, 0.8, 4), costs)

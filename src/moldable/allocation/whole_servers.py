@@ -12,8 +12,9 @@ from itertools import accumulate
 
 import numpy as np
 
+from moldable.allocation.division import fitting_frontiers
 from moldable.allocation.frontier import Frontier
-from moldable.allocation.reservation import ClassAllocation, Reservation, fitting_frontiers
+from moldable.allocation.reservation import ClassAllocation, Reservation
 from moldable.arrays import Floats, Ints
 from moldable.errors import InfeasibleError, shortened
 from moldable.model.assumptions import ROUNDING

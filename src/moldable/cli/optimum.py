@@ -34,8 +34,8 @@ PREDICTED: Final = (
     "method",
 )
 """Keys of a performance that a prediction has."""
-SHORT: Final = 30_000_000
-"""Most arrivals of the simulation behind a prediction: about a second."""
+SHORT: Final = 120_000_000
+"""Most arrivals of the simulation behind a prediction: one to three seconds of computing."""
 
 
 def optimum(
@@ -123,7 +123,7 @@ def _draw(solution: Optimum, plot: Path) -> InputError | None:
 
 
 def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
-    from moldable.allocation.reservation import reserve
+    from moldable.allocation.division import reserve
     from moldable.allocation.whole_servers import reserve_whole
 
     scenario = read_scenario_options(servers=servers, workload=path)

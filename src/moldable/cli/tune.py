@@ -20,8 +20,26 @@ if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
     from moldable.policies.decisions import Decisions
     from moldable.tuning.tuned import Tuned
+    from moldable.tuning.tuned_queue import TunedQueue
 
 TARGETS = ("--max-blocking", "--blocking-cost", "--max-time")
+WaitTimeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-mean-wait",
+        metavar="T",
+        help="With waiting places: minimise the mean response time with a mean wait of at most T.",
+    ),
+]
+WaitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-wait-probability",
+        metavar="P",
+        help="With waiting places: minimise the mean response time; at most a share P of the jobs "
+        "may wait.",
+    ),
+]
 
 
 @takes_scenario()
@@ -53,6 +71,8 @@ def tune(
             "workload file has a time_unit, 90min.",
         ),
     ] = None,
+    max_wait_probability: WaitOption = None,
+    max_mean_wait: WaitTimeOption = None,
     optimum: Annotated[
         bool,
         typer.Option(
@@ -69,8 +89,9 @@ def tune(
     """Find the best policy for a target.
 
     The policy is a table from the number of idle servers to the width of the next job. Give one of
-    --max-blocking, --blocking-cost and --max-time. A file with the output of --json can be given to
-    --policy of other commands.
+    --max-blocking, --blocking-cost and --max-time. With waiting places it also depends on the jobs
+    that wait, and the mean response time is minimised, with or without a limit. A file with the
+    output of --json can be given to --policy of other commands.
 
     \b
     Examples:
@@ -82,13 +103,17 @@ def tune(
         --max-blocking 0.2
       moldable tune --servers 20 --load 0.8 \\
         --speedup 1,1.8,2.5 --max-time 0.6
+      moldable tune --servers 16 --load 0.8 \\
+        --speedup 1,1.8,2.5,3,3.4 --waiting unlimited
     The file is copied by: moldable examples --copy examples
     """
     from moldable.exact.states import MOST_STATES
     from moldable.tuning.reference import AT_ONCE, fits
+    from moldable.tuning.tuned_queue import TunedQueue
     from moldable.tuning.tuning import tune as run
 
-    _refuse_none_or_several(max_blocking, blocking_cost, max_time)
+    if not scenario.waiting:
+        _refuse_none_or_several(max_blocking, blocking_cost, max_time)
     output.show_log()
     with output.status_line() as progress:
         answer = run(
@@ -96,6 +121,8 @@ def tune(
             max_blocking=max_blocking,
             blocking_cost=blocking_cost,
             max_time=max_time,
+            max_wait_probability=max_wait_probability,
+            max_mean_wait=max_mean_wait,
             optimum=optimum,
             precision=precision,
             seed=seed,
@@ -104,6 +131,9 @@ def tune(
         )
     for warning in answer.performance.warnings:
         output.note(warning)
+    if isinstance(answer, TunedQueue):
+        _show_queue(answer, json=json)
+        return
     decided = _beside(answer, scenario)
     if json:
         found = [part.to_dict() for part in decided]
@@ -116,6 +146,15 @@ def tune(
             output.note(
                 "the true optimum would take minutes to compute; add --optimum to compute it"
             )
+
+
+def _show_queue(answer: TunedQueue, *, json: bool) -> None:
+    if json:
+        output.print_json(answer.to_dict())
+        return
+    from moldable.reporting.queue_text import show_tuned_queue
+
+    show_tuned_queue(output.console(), answer)
 
 
 def _refuse_none_or_several(*values: float | str | None) -> None:
@@ -133,9 +172,9 @@ def _beside(answer: Tuned, scenario: Scenario) -> tuple[Decisions, ...]:
     from moldable.policies.greedy import Greedy, greedy_p
     from moldable.policies.policy import Policy
 
-    rivals: dict[str, Policy] = {}
+    others: dict[str, Policy] = {}
     if answer.greedy_p is not None:
-        rivals["greedy_p"] = greedy_p(scenario)
+        others["greedy_p"] = greedy_p(scenario)
     if answer.static is not None:
-        rivals["static"] = greedy_p(scenario, answer.static.design_load)
-    return decisions(scenario, {"tuned": answer.policy, **rivals, "greedy": Greedy()})
+        others["static"] = greedy_p(scenario, answer.static.design_load)
+    return decisions(scenario, {"tuned": answer.policy, **others, "greedy": Greedy()})

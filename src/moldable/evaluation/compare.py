@@ -204,8 +204,8 @@ def compare(
         else Paired.exact(answer)
         for name, answer in exact.items()
     }
-    rivals = {name: own for name, own in found.items() if not isinstance(named[name], Equi)}
-    return Comparison(tuple(_compared(name, found, rivals) for name in found))
+    candidates = {name: own for name, own in found.items() if not isinstance(named[name], Equi)}
+    return Comparison(tuple(_compared(name, found, candidates) for name in found))
 
 
 def _warned(pair: Paired, unsolved: Unsolved) -> Paired:
@@ -248,16 +248,16 @@ def _named(
     return {name: as_policy(policy, scenario) for name, policy in named.items()}
 
 
-def _compared(name: str, found: Mapping[str, Paired], rivals: Mapping[str, Paired]) -> Compared:
+def _compared(name: str, found: Mapping[str, Paired], candidates: Mapping[str, Paired]) -> Compared:
     own, first = found[name], next(iter(found.values()))
-    beaten = any(_beats(other, own) for other in rivals.values() if other is not own)
+    beaten = any(_beats(other, own) for other in candidates.values() if other is not own)
     return Compared(
         name,
         own.performance,
         difference(own.blocking, first.blocking),
         difference(own.time, first.time),
-        pareto_optimal=name in rivals and not beaten,
-        reference=name not in rivals,
+        pareto_optimal=name in candidates and not beaten,
+        reference=name not in candidates,
         mean_response_time_difference=(
             difference(own.response, first.response) if own.response and first.response else None
         ),

@@ -35,8 +35,9 @@ from moldable.system.performance import Performance
 from moldable.threads import interruptible
 
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
-QUICK, QUICK_QUEUE = 250_000, 150_000
-"""Numbers of states that are solved in a few seconds, without and with a queue."""
+QUICK, QUICK_QUEUE, INSTANT_QUEUE = 250_000, 150_000, 40_000
+"""Numbers of states that are solved in a few seconds without a queue and with one, and in a moment
+with one."""
 MISSED: Final = (
     "the chain is nearly decomposable: a simulation may never reach states that matter, so no "
     "intervals are given"
@@ -126,6 +127,20 @@ def solve_exactly(system: System, method: str) -> Performance | Unsolved:
             raise
         slow = isinstance(error, NearlyDecomposableError)
         return Unsolved(f"the chain could not be solved ({error})", MISSED if slow else "")
+
+
+def solve_quickly(system: System) -> Performance | None:
+    """Return the exact performance with waiting places if that takes less than a second."""
+    refuse_growing(system)
+    law = queue_closed_form(system)
+    if law is not None:
+        return queue_performance(law, "a formula is known")
+    try:
+        if predicted_queue_states(system) > INSTANT_QUEUE:
+            return None
+        return queue_performance(interruptible(solve_queue, system, 2 * INSTANT_QUEUE), "searching")
+    except ChainError:
+        return None
 
 
 def _solve_queue(system: System, method: str) -> Performance | Unsolved:

@@ -116,7 +116,7 @@ class SlotQueue:
         steps = np.arange(int(self.places) + 1)
         # The power of a rounded ratio would multiply its error by the number of places.
         growth = math.log1p((self.arrival_rate - self.capacity) / self.capacity)
-        return np.exp(growth * (steps if growth < 0.0 else steps - steps[-1]))
+        return np.asarray(np.exp(growth * (steps if growth < 0.0 else steps - steps[-1])))
 
     @property
     def _scale(self) -> float:

@@ -70,18 +70,16 @@ class ErrorBound:
 
     def _image(self, v: Floats) -> Floats:
         """Return A v less its rounding error; infinite at the reference, which has no equation."""
-        found = lower_image(self.matrix, v)
+        found = imbalance(self.matrix, v)
+        # The terms of a row add up to at most 2 out |v| + |A v| in magnitude where v >= 0.
+        terms = 2.0 + np.diff(self.matrix[0])
+        found -= ROUNDING * terms * (2.0 * self.matrix[3] * np.abs(v) + np.abs(found))
         found[self.reference] = np.inf
         return found
 
 
-def lower_image(matrix: Matrix, v: Floats) -> Floats:
-    """Return A v less its rounding error, for v >= 0."""
-    found = imbalance(matrix, v)
-    # The terms of a row add up to at most 2 out |v| + |A v| in magnitude where v >= 0.
-    terms = 2.0 + np.diff(matrix[0])
-    found -= ROUNDING * terms * (2.0 * matrix[3] * np.abs(v) + np.abs(found))
-    return found
+Answer = tuple[Floats, Floats, ErrorBound]
+"""A distribution, bounds on the errors of its balance equations, and what bounds their effect."""
 
 
 def imbalance(matrix: Matrix, weight: Floats) -> Floats:
@@ -90,6 +88,15 @@ def imbalance(matrix: Matrix, weight: Floats) -> Floats:
 
     gap = np.empty(weight.size)
     fill(*matrix, weight, gap)
+    return gap
+
+
+def exact_imbalance(chain: Chain, high: Floats, low: Floats) -> Floats:
+    """Return the imbalance without rounding errors, for weights that are sums high + low."""
+    from moldable.kernels.state_space import exact_imbalance as fill
+
+    gap = np.empty(high.size)
+    fill(chain.start, chain.source, chain.rate, high, low, gap)
     return gap
 
 

@@ -10,7 +10,7 @@ even be drawn when the job is granted servers, and states need not contain it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import final
 
@@ -98,11 +98,16 @@ class QueueModel:
         return np.asarray(held if self.places > 0 else np.zeros_like(held))
 
     @cached_property
-    def most_grants(self) -> int:
-        """Most jobs that are granted servers at one departure."""
+    def most_offered(self) -> int:
+        """Most idle servers that a head is offered: those at which one held, and a job's."""
         held = np.flatnonzero(self.holds.any(axis=1))
         idle = int(held[-1] if held.size else 0) + int(self.system.kind_width.max())
-        return min(idle, self.servers) // int(self.system.kind_width.min())
+        return min(idle, self.servers)
+
+    @property
+    def most_grants(self) -> int:
+        """Most jobs that are granted servers at one departure."""
+        return self.most_offered // int(self.system.kind_width.min())
 
     @property
     def level(self) -> int:
@@ -126,11 +131,13 @@ def queue_model(system: System) -> QueueModel:
     tables = [system.wishes, *(tables_behind(system, behind) for behind in behinds(system))]
     reach = max(rows.shape[0] for table in tables for rows in table) - 1
     chances = np.stack([outcomes(system, table, reach) for table in tables])
-    while chances.shape[0] > 1 and np.array_equal(chances[-1], chances[-2]):
-        chances = chances[:-1]
     found = QueueModel(system, model, chances, system.places)
     _refuse_half_held(found)
-    return found
+    # Many waiting jobs change only what is done with more idle servers than heads are offered.
+    met = chances[:, : found.most_offered + 1]
+    while chances.shape[0] > 1 and np.array_equal(met[chances.shape[0] - 2], met[-1]):
+        chances = chances[:-1]
+    return replace(found, chances=chances)
 
 
 def behinds(system: System) -> range:

@@ -9,9 +9,9 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.exact.queue_model import QueueModel, queue_model
-from moldable.exact.saturation import saturated_throughput
 from moldable.exact.states import LARGEST_TABLE, count_states
 from moldable.system.loss_system import System
+from moldable.system.saturation import saturated_throughput
 
 DIGITS: Final = math.log(1e18)
 """Decrease of the probabilities of long queues down to which they are listed, about."""
@@ -28,9 +28,9 @@ def predicted_queue_states(system: System) -> int:
     widths = model.model.slot_widths
     configurations = float(count_states(widths, system.servers))
     waiting = float(model.holds.sum(axis=1) @ _with_idle(widths, system.servers))
-    levels = min(model.places, model.level + model.most_grants)
-    if math.isinf(model.places):
-        levels = max(levels, model.level + _levels(model))
+    levels = model.places
+    if math.isinf(levels):
+        levels = model.level + max(float(model.most_grants), _levels(model))
     return int(min(configurations + waiting * levels, 1e17))
 
 

@@ -21,9 +21,10 @@ import numpy as np
 from moldable.arrays import Floats, Ints
 from moldable.errors import ChainError, UnstableError
 from moldable.exact.error_bound import LEAST, ROUNDING, imbalance
+from moldable.exact.iterated import iterated_solution
 from moldable.exact.queue_chain import Repeated
 from moldable.exact.states import Chain
-from moldable.exact.stationary import FACTORISED, iterated_solution, stationary
+from moldable.exact.stationary import FACTORISED, stationary
 
 EXPONENTS: Final = (1.8, 1.4, 1.1, 0.97, 0.93, 0.88, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05, 0.02)
 """Values of log theta that are tried, relative to that of a queue with exponential services."""

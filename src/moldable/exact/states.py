@@ -46,6 +46,11 @@ class Chain:
         return self.out.size
 
     @property
+    def arrays(self) -> tuple[Whole, Whole, Floats, Floats]:
+        """The balance equations as the kernels take them: start, source, rate, out."""
+        return self.start, self.source, self.rate, self.out
+
+    @property
     def inflow(self) -> csr_array[Any]:
         """Rates into each state (row) from each state (column)."""
         from scipy.sparse import csr_array

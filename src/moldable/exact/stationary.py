@@ -2,21 +2,24 @@
 
 Chains in one or two dimensions are factorised: their factors stay sparse. Others are solved by
 BiCGSTAB, preconditioned by one Gauss-Seidel sweep and restarted from its own answer until the
-balance equations hold to the last digits. Where that fails, in nearly decomposable chains, they are
-factorised if they are small enough. Answers whose error cannot be bounded are refused.
+balance equations hold to the last digits. Where that is not enough because rare states matter, they
+are iterated relative to the distribution found (`exact/iterated.py`). Where that fails, too, in
+nearly decomposable chains, they are factorised if they are small enough. Answers whose error cannot
+be bounded are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple, final
 
 import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.errors import NearlyDecomposableError
-from moldable.exact.aggregation import Coarse
-from moldable.exact.error_bound import ErrorBound, Matrix, Solver, imbalance
+from moldable.exact.error_bound import Answer, ErrorBound, Matrix, exact_imbalance
+from moldable.exact.iterated import iterated, relatively_iterated
 from moldable.exact.states import Chain
 
 FACTORISED: Final = {True: 1_500_000, False: 4_000}
@@ -25,16 +28,6 @@ LAST_RESORT: Final = 30_000
 """States in more dimensions up to which chains are factorised where iterating fails: 1 GB, 10 s."""
 GOOD: Final = 1e-9
 """Largest accepted error bound: of the distribution in l1, and of the mean of `rare` relatively."""
-ENOUGH: Final = 1e-14
-"""Residual, relative to the flow, at which iterating stops."""
-ROUNDS: Final = 12
-STEPS: Final = 400
-GAIN: Final = 1e-6
-"""Factor by which each round improves the residual before the next starts afresh."""
-STALLED: Final = 0.5
-"""Share of the residual left by a round above which iterating stops."""
-ROUGH: Final = 0.03
-"""The same for vectors that only bound an error."""
 SWEEPS: Final = 30
 GUESSES: Final = 3
 FAR: Final = 1e3
@@ -92,20 +85,16 @@ def solve_stationary(
     if chain.states == 1:
         return Solution(np.ones(1), 0.0, np.zeros(1))
     rough = _relaxed(chain, guess)
-    for solve in _solvers(chain):
-        law, rho, bound = solve(chain, rough, groups)
-        error = _error(law, rho, bound, rare)
+    for solve in _solvers(chain, groups):
+        rough, rho, bound = solve(chain, rough)
+        error = _error(rough, rho, bound, rare)
         if error <= GOOD:
-            return Solution(law, error, bound.hitting_times)
+            return Solution(rough, error, bound.hitting_times)
     raise NearlyDecomposableError(
         f"the chain of {chain.states:,} states is nearly decomposable: it moves so rarely between "
         f"some of its states that the error of its stationary distribution cannot be bounded by "
         f"{GOOD:g}; simulate instead, with runs far longer than its slowest changes"
     )
-
-
-Answer = tuple[Floats, Floats, ErrorBound]
-"""A distribution, bounds on the errors of its balance equations, and what bounds their effect."""
 
 
 def _error(law: Floats, rho: Floats, bound: ErrorBound, rare: Floats | None) -> float:
@@ -119,11 +108,17 @@ def _error(law: Floats, rho: Floats, bound: ErrorBound, rare: Floats | None) -> 
     return error + (plain if plain <= 0.5 * GOOD else bound.mean(rho, rare, mean))
 
 
-def _solvers(chain: Chain) -> tuple[Callable[[Chain, Floats, Ints | None], Answer], ...]:
+def _solvers(chain: Chain, groups: Ints | None) -> list[Callable[[Chain, Floats], Answer]]:
+    """Return the methods to try, each starting from the distribution found by the one before."""
     flat = chain.counts.shape[0] <= 2  # noqa: PLR2004 - dimensions
     if chain.states <= FACTORISED[flat]:
-        return (_factorised,)
-    return (_iterated, _factorised) if chain.states <= LAST_RESORT else (_iterated,)
+        return [_factorised]
+    solvers: list[Callable[[Chain, Floats], Answer]] = [partial(iterated, groups=groups)]
+    if groups is not None:
+        solvers.append(partial(relatively_iterated, groups=groups))
+    if chain.states <= LAST_RESORT:
+        solvers.append(_factorised)
+    return solvers
 
 
 def _relaxed(chain: Chain, guess: Floats) -> Floats:
@@ -131,23 +126,11 @@ def _relaxed(chain: Chain, guess: Floats) -> Floats:
 
     weight = guess / guess.sum()
     for _ in range(SWEEPS):
-        relax(*_arrays(chain), weight)
+        relax(*chain.arrays, weight)
     return np.asarray(weight / weight.sum())
 
 
-def _arrays(chain: Chain) -> Matrix:
-    return chain.start, chain.source, chain.rate, chain.out
-
-
-def _exact_imbalance(chain: Chain, high: Floats, low: Floats) -> Floats:
-    from moldable.kernels.state_space import exact_imbalance
-
-    gap = np.empty(high.size)
-    exact_imbalance(chain.start, chain.source, chain.rate, high, low, gap)
-    return gap
-
-
-def _factorised(chain: Chain, rough: Floats, _groups: Ints | None) -> Answer:
+def _factorised(chain: Chain, rough: Floats) -> Answer:
     """Solve relative to the likeliest state, again if the guess missed it."""
     weights = rough
     for _ in range(GUESSES):
@@ -198,14 +181,14 @@ class _Factors:
         """
         high, low = weights, np.zeros(weights.size)
         for _ in range(REFINEMENTS):
-            gap = _exact_imbalance(self.chain, high, low)
+            gap = exact_imbalance(self.chain, high, low)
             correction = np.zeros(weights.size)
             correction[self.others] = -self.lu.solve(gap[self.others])
             low += correction
             high, low = high + low, low - ((high + low) - high)
             if np.abs(correction).sum() <= REFINED * np.abs(high).sum():
                 break
-        rho = np.abs(_exact_imbalance(self.chain, high, low))
+        rho = np.abs(exact_imbalance(self.chain, high, low))
         rho += np.where(high < 0.0, -self.chain.out * high, 0.0)
         rho[self.reference] = 0.0
         law = np.maximum(high, 0.0)
@@ -222,64 +205,3 @@ class _Factors:
         v = np.zeros(f.size)
         v[self.others] = self.lu.solve(f[self.others], "T")
         return v
-
-
-def _iterated(chain: Chain, rough: Floats, groups: Ints | None) -> Answer:
-    from moldable.kernels.state_space import improve
-
-    arrays, law, best = _arrays(chain), rough, np.inf
-    step, better = np.empty(chain.states), rough
-    for _ in range(ROUNDS):
-        gap = imbalance(arrays, better)
-        residual = float(np.abs(gap).sum() / (chain.out * np.abs(better)).sum())
-        if not residual < STALLED * best:
-            break
-        law, best = better, residual
-        if best <= ENOUGH:
-            break
-        # More than rounding allows would take all steps for nothing.
-        gain = max(GAIN, 0.1 * ENOUGH / best)
-        correct = None if groups is None else Coarse.of_law(arrays, groups, law).correct
-        improve(arrays, -gap, STEPS, gain, step, correct)
-        better = law + step
-        better /= better.sum()
-    law = np.maximum(law, 0.0)
-    law /= law.sum()
-    reference = int(np.argmax(law))
-    rho = np.abs(_exact_imbalance(chain, law, np.zeros(law.size)))
-    rho[reference] = 0.0
-    return law, rho, ErrorBound(chain, reference, _value_solver(groups, law))
-
-
-def _value_solver(groups: Ints | None, law: Floats) -> Solver:
-    """Return a solver for functions of the state; it keeps the coarse equations."""
-    if groups is None:
-        return iterated_solution
-    kept: dict[int, Coarse] = {}
-
-    def solve(matrix: Matrix, f: Floats, accuracy: float, near: Floats) -> Floats:
-        if not kept:
-            kept[0] = Coarse.of_values(matrix, groups, law)
-        return iterated_solution(matrix, f, accuracy, near, kept[0].correct)
-
-    return solve
-
-
-def iterated_solution(
-    matrix: Matrix,
-    f: Floats,
-    accuracy: float,
-    near: Floats,
-    correct: Callable[[Floats, Floats], None] | None = None,
-) -> Floats:
-    """Return v with A v close to f; see `error_bound.Solver` and `improve` for `correct`."""
-    from moldable.kernels.state_space import improve
-
-    v, step, best = near.copy(), np.empty(f.size), np.inf
-    gap = f - imbalance(matrix, v)
-    while float(np.abs(gap).max()) > accuracy and float(gap @ gap) < STALLED * best:
-        best = float(gap @ gap)
-        improve(matrix, gap, STEPS, ROUGH, step, correct)
-        v += step
-        gap = f - imbalance(matrix, v)
-    return v

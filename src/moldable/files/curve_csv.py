@@ -22,8 +22,8 @@ from moldable.text_files import quoted, read_lines
 
 MOST_BYTES: Final = 4 * 2**20
 COLUMNS: Final = {
-    "width": ("width", "cores", "gpus", "nodes", "ranks", "threads", "servers"),
-    "time": ("time", "seconds", "time_s", "runtime"),
+    "width": ("width", "cores", "cpus", "gpus", "nodes", "ranks", "threads", "servers"),
+    "time": ("time", "seconds", "time_s", "runtime", "walltime", "elapsed"),
     "speed": ("speed", "throughput", "samples_per_s"),
     "speedup": ("speedup", "speed_up"),
 }
@@ -134,7 +134,8 @@ def _pair(where: str, text: str, header: _Header) -> tuple[int, float]:
     cells = _cells(where, text, header.separator)
     if len(cells) != header.columns:
         raise InputError(
-            f"{where}: {len(cells)} values where {header.columns} are expected, as in the header"
+            f"{where}: {len(cells)} columns instead of {header.columns}; separate them as in the "
+            f"header"
         )
     name, cell, kind = "width", cells[header.width], "whole number"
     try:
@@ -144,7 +145,8 @@ def _pair(where: str, text: str, header: _Header) -> tuple[int, float]:
         value = float(cell.replace(",", ".") if header.separator != "," else cell)
     except ValueError:
         raise InputError(
-            f"{where}: {name}{quoted(cell)} is not a {kind}; write width,{header.kind}"
+            f"{where}: {name}{quoted(cell)} is not a {kind}; write it like "
+            f"{'4' if name == 'width' else '1250.5'}"
         ) from None
     checked_int(width, f"{where}: width", InputError)
     if not SMALLEST <= value <= LARGEST:

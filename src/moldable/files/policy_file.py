@@ -66,9 +66,9 @@ def as_policy(policy: Rule, scenario: Scenario) -> Policy | Equi | None:
     if isinstance(policy, str):
         return build_policy(policy, scenario)
     if not isinstance(policy, Policy | Equi | None):
-        raise PolicyError(
-            f"{shown(policy)} is not a policy; pass one such as Greedy(), its spelling such as "
-            f"'fixed:3', or None for greedy(p*)",
+        raise _not_a_policy(
+            policy,
+            "one such as Greedy(), its spelling such as 'fixed:3', or None for greedy(p*)",
             "policy",
         )
     return policy
@@ -82,7 +82,7 @@ def is_file(text: str) -> bool:
 def policy_data(policy: Policy) -> dict[str, Any]:
     """Return the keys and values of a policy's JSON form."""
     if not isinstance(policy, Policy):
-        raise PolicyError(f"{policy!r} is not a policy; pass one such as Greedy() or greedy_p(...)")
+        raise _not_a_policy(policy, "one such as Greedy() or greedy_p(...)")
     data = data_from_policy(policy)
     if data is None:
         stored = ", ".join(name for name, kind in KINDS.items() if kind.json)
@@ -90,6 +90,13 @@ def policy_data(policy: Policy) -> dict[str, Any]:
             f"policy {policy.name} is code and cannot be written as JSON; these kinds can: {stored}"
         )
     return data
+
+
+def _not_a_policy(value: object, fix: str, parameter: str | None = None) -> PolicyError:
+    """Return the error about a value that is not a policy; some results, as of `tune`, have one."""
+    if isinstance(getattr(value, "policy", None), Policy):
+        fix = "its attribute policy"
+    return PolicyError(f"{shown(value)} is not a policy; pass {fix}", parameter)
 
 
 def _policy(data: object) -> Policy:

@@ -8,27 +8,21 @@ times, which has its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Protocol, final
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
 from moldable.arrays import Floats, Ints, as_array
 from moldable.checks import LARGEST, SMALLEST, as_list, check_type, number
 from moldable.errors import WorkloadError, shortened
+from moldable.model.arrival_streams import ArrivalStream, Gaps, Listed, Modulated
 from moldable.model.sizes import SizeLaw
 
 LONGEST: Final = 1e9
 """Longest time to the first arrival, in mean gaps. Residual gaps have an infinite mean where gaps
 have an infinite variance; after a longer first gap, rounding would make later arrivals coincide."""
-
-
-class ArrivalStream(Protocol):
-    """A realisation of an arrival process, read in blocks."""
-
-    def take(self, count: int) -> Floats:
-        """Return the next arrival times, ascending; fewer at the end of a list."""
 
 
 class Arrivals(ABC):
@@ -61,7 +55,7 @@ class Poisson(Arrivals):
 
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
         """Start a realisation."""
-        return _Gaps(rng.standard_exponential, scale / rate)
+        return Gaps(rng.standard_exponential, scale / rate)
 
     def __str__(self) -> str:
         return "poisson"
@@ -73,7 +67,8 @@ class Renewal(Arrivals):
     """Independent times between arrivals with any distribution.
 
     Args:
-        gap: distribution of the time between arrivals; its mean 1 is scaled to the rate.
+        gap: distribution of the time between arrivals, or text such as "lognormal:2"; its mean 1
+            is scaled to the rate.
 
     Example:
         >>> str(Renewal(Lognormal(2)))
@@ -82,8 +77,14 @@ class Renewal(Arrivals):
 
     gap: SizeLaw
 
+    if TYPE_CHECKING:
+
+        def __init__(self, gap: SizeLaw | str) -> None: ...
+
     def __post_init__(self) -> None:
-        check_type(self.gap, SizeLaw, "gap", WorkloadError, "a law such as Pareto(1.5)")
+        if isinstance(self.gap, str):
+            object.__setattr__(self, "gap", SizeLaw.parse(self.gap))
+        check_type(self.gap, SizeLaw, "gap", WorkloadError, "a law such as Lognormal(2)")
 
     def first_gap(self, rng: np.random.Generator) -> float:
         """Draw the time to the first arrival in equilibrium, in mean gaps."""
@@ -92,7 +93,7 @@ class Renewal(Arrivals):
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
         """Start a stationary realisation."""
         first = self.first_gap(rng)
-        return _Gaps(lambda count: self.gap.sample(rng, count), scale / rate, first)
+        return Gaps(lambda count: self.gap.sample(rng, count), scale / rate, first)
 
     def __str__(self) -> str:
         return f"renewal:{self.gap}"
@@ -116,9 +117,10 @@ class MarkovModulated(Arrivals):
     switching: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        levels = _numbers(self.levels, "levels")
-        rows = as_list(self.switching, "switching", WorkloadError, "[[0, 0.1], [0.2, 0]]")
-        switching = tuple(_numbers(row, "switching rates") for row in rows)
+        levels = _numbers(self.levels, "levels", "a list of numbers")
+        example = "a row of rates for each level, [[0, 0.1], [0.2, 0]]"
+        rows = as_list(self.switching, "switching", WorkloadError, example)
+        switching = tuple(_numbers(row, "switching", example) for row in rows)
         shape = {len(row) for row in switching} | {len(switching)}
         if len(levels) < 2 or shape != {len(levels)}:  # noqa: PLR2004 - one level is Poisson
             raise WorkloadError(
@@ -186,7 +188,7 @@ class MarkovModulated(Arrivals):
     def stream(self, rate: float, rng: np.random.Generator, scale: float = 1.0) -> ArrivalStream:
         """Start a stationary realisation."""
         levels, leaving = self.rates(rate) / scale, self.leaving() / scale
-        return _Modulated(levels, leaving, rng, self.first_level(rng))
+        return Modulated(levels, leaving, rng, self.first_level(rng))
 
     def __str__(self) -> str:
         jumps = [rate for i, row in enumerate(self.switching) for rate in row[:i] + row[i + 1 :]]
@@ -236,7 +238,7 @@ class ArrivalTimes(Arrivals):
     ) -> ArrivalStream:
         """Start at the first arrival."""
         times = np.asarray(self.times)
-        return _Listed((times - times[0]) * scale)
+        return Listed((times - times[0]) * scale)
 
     @property
     def labels(self) -> Ints | None:
@@ -250,8 +252,8 @@ class ArrivalTimes(Arrivals):
         return f"ArrivalTimes({self})"
 
 
-def _numbers(values: Iterable[float], what: str) -> tuple[float, ...]:
-    given = as_list(values, what, WorkloadError, "a list of numbers")
+def _numbers(values: Iterable[float], what: str, example: str) -> tuple[float, ...]:
+    given = as_list(values, what, WorkloadError, example)
     found = tuple(number(value, what, WorkloadError) for value in given)
     for value in found:
         if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
@@ -259,61 +261,3 @@ def _numbers(values: Iterable[float], what: str) -> tuple[float, ...]:
                 f"{what}: {value:g} must be finite, and 0 or between {SMALLEST:g} and {LARGEST:g}"
             )
     return found
-
-
-@dataclass
-class _Gaps:
-    """Independent times between arrivals, scaled from mean 1 to `mean`."""
-
-    draw: Callable[[int], Floats]
-    mean: float
-    first: float | None = None
-    now: float = 0.0
-
-    def take(self, count: int) -> Floats:
-        times = self.draw(count)
-        if self.first is not None:
-            times[0], self.first = self.first, None
-        times = np.cumsum(times * self.mean) + self.now
-        self.now = float(times[-1])
-        return times
-
-
-@dataclass
-class _Listed:
-    times: Floats
-    given: int = 0
-
-    def take(self, count: int) -> Floats:
-        block = self.times[self.given : self.given + count]
-        self.given += block.size
-        return block
-
-
-@dataclass
-class _Modulated:
-    """Unit-rate Poisson arrivals, mapped to real time by the inverse of the integrated rate."""
-
-    levels: Floats
-    switching: Floats
-    rng: np.random.Generator
-    level: int
-    clock: list[float] = field(default_factory=lambda: [0.0])
-    work: list[float] = field(default_factory=lambda: [0.0])
-    operational: float = 0.0
-
-    def take(self, count: int) -> Floats:
-        arrivals = np.cumsum(self.rng.standard_exponential(count)) + self.operational
-        self.operational = float(arrivals[-1])
-        while self.work[-1] < self.operational:
-            self._stay()
-        times = np.interp(arrivals, self.work, self.clock)
-        self.clock, self.work = self.clock[-2:], self.work[-2:]
-        return np.asarray(times)
-
-    def _stay(self) -> None:
-        leaving = self.switching[self.level]
-        stay = self.rng.standard_exponential() / leaving.sum()
-        self.clock.append(self.clock[-1] + stay)
-        self.work.append(self.work[-1] + stay * float(self.levels[self.level]))
-        self.level = int(self.rng.choice(leaving.size, p=leaving / leaving.sum()))

@@ -68,6 +68,18 @@ def parse_rate(value: object, own: str | None, name: str, error: Kind) -> float:
     return found * wanted / given
 
 
+def refuse_unit(value: object, name: str, *, is_rate: bool) -> None:
+    """Raise if a number is text with a unit: only a scenario has a unit to convert it to."""
+    match = (_RATE if is_rate else _DURATION).fullmatch(value) if isinstance(value, str) else None
+    unit = _UNIT_OF.get((match[2] or "").lower()) if match else None
+    if match and unit:
+        raise WorkloadError(
+            f"{shown(value)} has a unit, which only workload files convert; pass {match[1]} here "
+            f"and time_unit={unit!r} to the scenario",
+            name,
+        )
+
+
 def duration(figure: object, unit: str | None) -> str:
     """Write a time that is already rounded, with its unit if it has one."""
     return f"{figure}" if unit is None else f"{figure} {SYMBOLS[unit]}"

@@ -16,6 +16,7 @@ from moldable.errors import WorkloadError, naming
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.speedup import SpeedUp
 from moldable.model.spelling import Curve, as_size_law, as_speedup
+from moldable.model.units import refuse_unit
 
 SHARING: Final = ("pool", "reserved")
 
@@ -27,10 +28,10 @@ class JobClass:
 
     Args:
         name: name of the class.
-        arrival_rate: jobs per unit of time.
+        arrival_rate: jobs per unit of time, the scenario's `time_unit`.
         speedup: allowed widths and their speed-ups: a `SpeedUp`, a list of speed-ups, a mapping
             {width: speed-up}, or text as on the command line, such as "amdahl:0.95:64".
-        mean_size: mean time of a job on one server.
+        mean_size: mean time of a job on one server, in the same unit.
         weight: weight of the execution time of this class in the objective.
         size: distribution of sizes, scaled to that mean, or text such as "lognormal:2".
 
@@ -59,12 +60,14 @@ class JobClass:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        check_type(self.name, str, "name of a class", WorkloadError, "text such as 'training'")
+        check_type(self.name, str, "name", WorkloadError, "text such as 'training'")
         where = f"class {self.name!r}"
         with naming(where):
             object.__setattr__(self, "speedup", as_speedup(self.speedup))
             object.__setattr__(self, "size", as_size_law(self.size))
         check_type(self.size, SizeLaw, f"{where}: size", WorkloadError, "a law such as Pareto(1.5)")
+        refuse_unit(self.arrival_rate, f"{where}: arrival_rate", is_rate=True)
+        refuse_unit(self.mean_size, f"{where}: mean_size", is_rate=False)
         hint = "leave out classes that do not arrive or do not count"
         for field in ("arrival_rate", "mean_size", "weight"):
             value = positive(getattr(self, field), f"{where}: {field}", WorkloadError, hint)
@@ -111,9 +114,11 @@ class Workload:
         given = as_list(self.classes, "classes", WorkloadError, "[JobClass(...), ...]")
         object.__setattr__(self, "classes", tuple(given))
         for job_class in self.classes:
-            check_type(job_class, JobClass, "a class", WorkloadError, "JobClass(...)")
+            check_type(job_class, JobClass, "classes", WorkloadError, "[JobClass(...), ...]")
         if not self.classes:
-            raise WorkloadError("the workload has no class; give at least one [[class]]")
+            raise WorkloadError(
+                "the workload has no class; give at least one JobClass, in a file one [[class]]"
+            )
         choice(self.sharing, SHARING, "sharing", WorkloadError)
         name, count = Counter(job_class.name for job_class in self.classes).most_common(1)[0]
         if count > 1:

@@ -1,10 +1,10 @@
-from .constrained import LeastTime as LeastTime
 from .constrained import least_blocking as least_blocking
 from .constrained import least_time as least_time
 from .control import OptimalControl as OptimalControl
 from .control import optimal_control as optimal_control
 from .curve import TradeoffCurve as TradeoffCurve
 from .curve import tradeoff as tradeoff
+from .least import LeastTime as LeastTime
 from .queueing import OptimalQueueing as OptimalQueueing
 from .queueing import optimal_queueing as optimal_queueing
 from .queueing_policy import OptimalQueueingPolicy as OptimalQueueingPolicy

@@ -8,6 +8,8 @@ from .greedy import greedy_p as greedy_p
 from .idle_share import IdleShare as IdleShare
 from .observation import Observation as Observation
 from .policy import Policy as Policy
+from .queue_table import QueueTable as QueueTable
+from .queue_value import queue_value_policy as queue_value_policy
 from .rigid import Rigid as Rigid
 from .thresholds import Thresholds as Thresholds
 from .value import value_policy as value_policy

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from moldable.allocation.reservation import Reservation, reserve
+from moldable.allocation.division import reserve
+from moldable.allocation.reservation import Reservation
 from moldable.checks import positive
 from moldable.errors import PolicyError
 from moldable.model.scenario import ScenarioOrFile, checked_scenario

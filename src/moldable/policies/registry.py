@@ -162,6 +162,17 @@ def _greedy_p(_: Any, parameter: str, scenario: Scenario) -> Policy | None:
     return found
 
 
+def _value(made: Any, parameter: str, scenario: Scenario) -> Policy:
+    if scenario.waiting and not parameter:
+        made = resolve_name("moldable.policies.queue_value:queue_value_policy")
+        queued: Policy = made(scenario)
+        return queued
+    if not parameter:
+        raise InputError("policy 'value' lacks its number; write value:8")
+    found: Policy = made(scenario, float(parameter))
+    return found
+
+
 def _even_price(made: Any, parameter: str, scenario: Scenario) -> Policy:
     if not parameter:
         build = resolve_name("moldable.policies.even_price:even_price")
@@ -215,10 +226,10 @@ KINDS: Final = {
     ),
     "value": PolicyKind(
         "value:value_policy",
-        "width by idle servers; a blocked job costs COST mean sizes",
-        usage="value:COST",
+        "width by idle servers; a blocked job costs COST mean sizes; with waiting places no COST",
+        usage="value[:COST]",
         example="value:8",
-        build=lambda value_policy, text, scenario: value_policy(scenario, float(text)),
+        build=_value,
     ),
     "even-price": PolicyKind(
         "even_price:EvenPrice",
@@ -227,6 +238,11 @@ KINDS: Final = {
         example="even-price or even-price:0.4,8",
         build=_even_price,
         json='{"policy": "even-price", "q0": 0.4, "ell": 8.0}',
+    ),
+    "queue-table": PolicyKind(
+        "queue_table:QueueTable",
+        "a table from waiting jobs and idle servers to widths for each class",
+        json='{"policy": "queue-table", "classes": {"jobs": {"0": {"1": 1, "4": 2}}}}',
     ),
     "idle-share": PolicyKind(
         "idle_share:IdleShare",

@@ -7,6 +7,8 @@ from itertools import chain, groupby
 from typing import Final
 
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from moldable.policies.decisions import DecisionRow, Decisions, Shares
 from moldable.reporting.tables import plain_table, print_table
@@ -30,13 +32,18 @@ def show_decisions(
     for part in classes:
         of = f" to {part.job_class}" if len(classes) > 1 else ""
         console.print(f"Servers given{of}, by idle servers:")  # a title would wrap with the table
-        table = plain_table()
-        for heading in ("idle", *headings.values()):
-            table.add_column(heading, justify="right")
-        for rows in _grouped(part.rows, next(iter(headings))):
-            cells = (_cell([row.shares[name] for row in rows]) for name in headings)
-            table.add_row(_range(rows[0].least, rows[-1].most), *cells)
-        print_table(console, table)
+        print_table(console, *(_table(part, headings, join) for join in (", ", ",\n")))
+
+
+def _table(part: Decisions, headings: Mapping[str, str], join: str) -> Table:
+    """Return the table of a class; `join` separates the widths that are drawn."""
+    table = plain_table()
+    for heading in ("idle", *headings.values()):
+        table.add_column(heading, justify="right")
+    for rows in _grouped(part.rows, next(iter(headings))):
+        cells = (Text(_cell([row.shares[name] for row in rows], join)) for name in headings)
+        table.add_row(_range(rows[0].least, rows[-1].most), *cells)
+    return table
 
 
 def _grouped(rows: tuple[DecisionRow, ...], first: str) -> list[tuple[DecisionRow, ...]]:
@@ -52,19 +59,19 @@ def _range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _cell(found: list[Shares]) -> str:
+def _cell(found: list[Shares], join: str) -> str:
     """Show one decision in full, and several by the range of their widths."""
     if all(shares == found[0] for shares in found):
-        return _shares(found[0])
+        return _shares(found[0], join)
     widths = [width for shares in found for width in shares]
     return _range(min(widths), max(widths))
 
 
-def _shares(shares: Shares) -> str:
+def _shares(shares: Shares, join: str) -> str:
     shown = {str(width): share for width, share in shares.items() if share > UNSEEN}
     blocked = 1.0 - sum(shares.values())
     if blocked > UNSEEN:
         shown["blocked"] = blocked
     if len(shown) == 1:
         return str(*shown)
-    return ", ".join(f"{what}: {100.0 * share:.3g} %" for what, share in shown.items())
+    return join.join(f"{what}: {100.0 * share:.3g} %" for what, share in shown.items())

@@ -14,9 +14,9 @@ from moldable.base_result import Result
 from moldable.errors import InputError
 from moldable.evaluation.compare import Comparison
 from moldable.exact.exact import StationaryLaw
-from moldable.optimal.constrained import LeastTime
 from moldable.optimal.control import OptimalControl
 from moldable.optimal.curve import TradeoffCurve
+from moldable.optimal.least import LeastTime
 from moldable.optimal.queueing import OptimalQueueing
 from moldable.policies.decisions import decisions
 from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new_axes

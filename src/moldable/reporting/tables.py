@@ -20,15 +20,21 @@ def plain_table(title: str | None = None) -> Table:
     )
 
 
-def print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: Table, *narrower: Table) -> None:
     """Print a table, or one block for each row if the console is too narrow for the table.
 
     A block begins with the first cell of its row; the other cells follow, each after its heading.
+
+    Args:
+        console: where to print.
+        table: the table.
+        narrower: other forms of the table, of which the first that fits is printed.
     """
     wide = console.options.update(width=UNLIMITED)
-    if Measurement.get(console, wide, table).maximum <= console.width:
-        console.print(table)
-        return
+    for form in (table, *narrower):
+        if Measurement.get(console, wide, form).maximum <= console.width:
+            console.print(form)
+            return
     if table.title:
         console.print(table.title)
     headings = [str(column.header) for column in table.columns]

@@ -145,8 +145,8 @@ class ArrivalSource:
     def _advance(self, now: float) -> None:
         if not now < LATEST:
             raise SimulationError(
-                f"an arrival came {now:.3g} mean gaps after the start, where floating point does "
-                f"not tell neighbouring arrivals apart; let the arrivals pause less long"
+                f"an arrival came {now:.3g} mean gaps after the start, where floating point "
+                f"cannot resolve the times between arrivals; shorten the pauses of the arrivals"
             )
         self.now = now
 

@@ -140,7 +140,7 @@ def kernel_arguments(model: ChainModel, lanes: int, classes: int) -> tuple[Any, 
     if count > CODES:
         raise SimulationError(
             f"{count} outcomes of an arrival (kinds of jobs and classes) exceed the "
-            f"{CODES} that the count chain can tell apart; use the bucket ring"
+            f"{CODES} that the count chain can encode; use the bucket ring"
         )
     table = alias_table(model.outcomes, columns_needed(model.outcomes))
     # A probability within rounding of 1 would carry over into the code it is packed with.

@@ -18,7 +18,7 @@ from moldable.simulation.queue_tallies import QueueTallies, joined_queues
 from moldable.simulation.start import Start
 from moldable.system.loss_system import System
 
-MAIN, PILOT, TRIAL, SPLITTING, JUDGED = range(5)
+MAIN, PILOT, SEARCH, SPLITTING, CERTIFY = range(5)
 """First part of the spawn key: parts of a run that never share random numbers."""
 
 Report = Callable[[float], None]

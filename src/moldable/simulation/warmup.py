@@ -95,6 +95,12 @@ def warmup_of(plan: Plan, kernel: str, requested: float | None) -> tuple[float, 
     return time, [*notes, note]
 
 
+def queue_warmup(system: System) -> float:
+    """Return a warm-up that is long enough for a queue, without a pilot."""
+    slowest = float(np.max(system.kind_scale))
+    return max(LEAST[False] * slowest, RELAXATIONS * relaxation_time(system))
+
+
 def relaxation_time(system: System) -> float:
     """Estimate how long a queue remembers its state.
 

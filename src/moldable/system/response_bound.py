@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from moldable.allocation.reservation import reserve
+from moldable.allocation.division import reserve
 from moldable.errors import InfeasibleError
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario

@@ -12,7 +12,7 @@ from moldable.files.policy_file import to_json
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
 from moldable.policies.policy import Policy
-from moldable.simulation.plan import JUDGED, TRIAL, child_seed
+from moldable.simulation.plan import CERTIFY, SEARCH, child_seed
 from moldable.simulation.simulate import (
     RunOptions,
     check_seed_and_threads,
@@ -93,7 +93,7 @@ class Evaluator:
         self._refuse_endless_sizes()
         self.simulated = True
         jobs = CERTIFIED if attempt else TRIED
-        seed = child_seed(self.seed, JUDGED if attempt else TRIAL, attempt)
+        seed = child_seed(self.seed, CERTIFY if attempt else SEARCH, attempt)
         options = RunOptions(
             jobs=jobs,
             replications=REPLICATIONS,

@@ -10,7 +10,7 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable.allocation.reservation import pure_loads
+from moldable.allocation.division import pure_loads
 from moldable.arrays import Ints
 from moldable.errors import InfeasibleError
 from moldable.model.scenario import Scenario

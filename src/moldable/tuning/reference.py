@@ -18,14 +18,14 @@ from moldable.model.sizes import Exponential
 from moldable.model.units import duration
 from moldable.optimal.constrained import (
     LagrangianSearch,
-    LeastBlocking,
-    LeastTime,
     least_blocking,
     least_blocking_within,
     least_time,
 )
 from moldable.optimal.control import OptimalControl, optimal_control
+from moldable.optimal.least import LeastBlocking, LeastTime
 from moldable.optimal.problem import control_problem
+from moldable.system.performance import Performance
 from moldable.tuning.targets import Target
 
 AT_ONCE: Final = 50_000
@@ -110,23 +110,28 @@ def refuse_less_than_fastest(scenario: Scenario, target: Target) -> None:
     )
 
 
-def not_reached(scenario: Scenario, target: Target, nearest: float, states: int) -> ControlError:
+def not_reached(
+    scenario: Scenario, target: Target, closest: Performance, states: int
+) -> ControlError:
     """Explain that a limit was not reached.
 
     Args:
         scenario: the scenario.
         target: the limit.
-        nearest: the least value of the limited figure that was found.
+        closest: the performance that came closest to the limit.
         states: up to which the optimum over all policies is computed for the explanation.
     """
     least = _least_possible(scenario, target, states)
     if least is not None and target.value < least:
         return _impossible(scenario, target, least)
     shown = _shown(scenario, target)
+    found = shown(_rounded_up(target.upper(closest)))
+    if closest.method == "simulate":
+        found += ", the upper end of a 95 % confidence interval"
     known = "" if least is None else f"; other policies go down to {shown(_rounded_up(least))}"
     return ControlError(
         f"{shown(f'{target.value:g}')} was not reached; allow more, or add servers; the least "
-        f"found is {shown(_rounded_up(nearest))}{known}",
+        f"found is {found}{known}",
         target.name,
     )
 

@@ -50,20 +50,24 @@ def stresses(
         seed: random seed of simulations.
         threads: threads of simulations; all cores by default.
     """
-    cases: dict[str, Scenario] = {}
-    if isinstance(scenario.arrivals, Poisson):
-        bursty = Renewal(Lognormal(BURSTINESS))
-        name = f"interarrival times with coefficient of variation {BURSTINESS:g}"
-        cases[name] = replace(scenario, arrivals=bursty)
-    if not isinstance(scenario.arrivals, ArrivalTimes):  # a list of times has its own rate
-        cases[f"{100.0 * (GROWTH - 1.0):.0f} % more load"] = scenario.at_load(
-            GROWTH * scenario.load
-        )
     found = []
-    for name, other in cases.items():
+    for name, other in stress_cases(scenario).items():
         evaluate = Evaluator(other, target, precision=PRECISION, seed=seed, threads=threads)
         try:
             found.append(Stress(name, evaluate(policy)))
         except MoldableError:  # it cannot be simulated; the tuned figures hold all the same
             continue
     return tuple(found)
+
+
+def stress_cases(scenario: Scenario) -> dict[str, Scenario]:
+    """Return scenarios with burstier arrivals and with more load, by their names."""
+    cases: dict[str, Scenario] = {}
+    if isinstance(scenario.arrivals, Poisson):
+        bursty = Renewal(Lognormal(BURSTINESS))
+        name = f"interarrival times with CV {BURSTINESS:g}"
+        cases[name] = replace(scenario, arrivals=bursty)
+    if not isinstance(scenario.arrivals, ArrivalTimes):  # a list of times has its own rate
+        more = scenario.at_load(GROWTH * scenario.load)
+        cases[f"{100.0 * (GROWTH - 1.0):.0f} % more load"] = more
+    return cases

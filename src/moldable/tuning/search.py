@@ -67,9 +67,9 @@ class LimitSearch:
         return min(infeasible, key=lambda p: p.used), max(feasible, key=lambda p: p.used)
 
     @property
-    def least_used(self) -> float:
-        """Logarithm of the smallest share of the aim that any point uses."""
-        return min(point.used for point in self.points.values())
+    def closest(self) -> Point:
+        """The point that uses the smallest share of the aim."""
+        return min(self.points.values(), key=lambda point: point.used)
 
     def _close_in(self) -> None:
         """Step until the limit is bracketed, then interpolate."""

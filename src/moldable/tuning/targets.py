@@ -9,6 +9,7 @@ from typing import Final, Self, final
 from moldable.checks import number
 from moldable.errors import ControlError
 from moldable.policies.value import MOST_COSTLY, ValueFunction
+from moldable.system.estimate import Estimate
 from moldable.system.performance import Performance
 
 RULES: Final = {
@@ -67,13 +68,16 @@ class Target:
 
         A simulation in which no job was blocked counts as 0: its interval is not informative.
         """
-        figure = answer.mean_execution_time if self.on_time else answer.blocking
-        upper = 0.0 if figure.value == 0.0 else self._upper(answer)
+        upper = 0.0 if self._figure(answer).value == 0.0 else self.upper(answer)
         return math.log(max(upper, TINIEST) / self.value)
+
+    def estimated(self, answer: Performance) -> float:
+        """Return the logarithm of the share of the limit used by the estimate itself."""
+        return math.log(max(self._figure(answer).value, TINIEST) / self.value)
 
     def kept(self, answer: Performance) -> bool:
         """Return whether the limit, if any, is kept at the upper end of the interval."""
-        return not self.limited or self._upper(answer) <= self.value
+        return not self.limited or self.upper(answer) <= self.value
 
     def objective(self, answer: Performance) -> float:
         """Return what is minimised subject to the limit."""
@@ -87,6 +91,10 @@ class Target:
         figure = found.mean_execution_time if self.on_time else found.blocking
         return math.log(max(figure, TINIEST))
 
-    def _upper(self, answer: Performance) -> float:
-        figure = answer.mean_execution_time if self.on_time else answer.blocking
+    def upper(self, answer: Performance) -> float:
+        """Return the upper end of the interval of the limited figure."""
+        figure = self._figure(answer)
         return figure.value if figure.interval is None else figure.interval[1]
+
+    def _figure(self, answer: Performance) -> Estimate:
+        return answer.mean_execution_time if self.on_time else answer.blocking

@@ -8,6 +8,7 @@ from typing import Any, final
 from moldable.base_result import Result, Row
 from moldable.errors import cut
 from moldable.files.policy_file import policy_data
+from moldable.model.units import duration
 from moldable.policies.policy import Policy
 from moldable.system.performance import Performance
 from moldable.tuning.families import Static
@@ -105,10 +106,10 @@ class Tuned(Result):
 
     def __repr__(self) -> str:
         target = ", ".join(f"{name}={value:g}" for name, value in self.target.items())
+        time = duration(self.performance.mean_execution_time, self.time_unit)
         return (
             f"Tuned({target}: {cut(self.thresholds)}; blocking={self.performance.blocking}, "
-            f"mean_execution_time={self.performance.mean_execution_time}, "
-            f"certified={self.certified})"
+            f"mean_execution_time={time}, certified={self.certified})"
         )
 
 

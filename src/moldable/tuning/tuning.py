@@ -22,11 +22,13 @@ from moldable.policies.thresholds import Thresholds
 from moldable.tuning.evaluator import Evaluator
 from moldable.tuning.families import DesignLoads, Family, Static, ValueTables, optimal_shares
 from moldable.tuning.polish import Polish
+from moldable.tuning.queue_target import QueueTarget
 from moldable.tuning.reference import AT_ONCE, best, fits, not_reached, refuse_less_than_fastest
 from moldable.tuning.robustness import stresses
 from moldable.tuning.search import LimitSearch, Point, least_cost
 from moldable.tuning.targets import Target
 from moldable.tuning.tuned import Tuned
+from moldable.tuning.tuned_queue import TunedQueue, tune_queue
 
 ProgressCallback = Callable[[str], None]
 """Called with a description of the step that begins."""
@@ -57,13 +59,18 @@ def tune(
     max_blocking: float | None = None,
     max_time: float | str | None = None,
     blocking_cost: float | None = None,
+    max_wait_probability: float | None = None,
+    max_mean_wait: float | str | None = None,
     optimum: bool = False,
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
     progress: ProgressCallback | None = None,
-) -> Tuned:
-    """Find a policy that reaches a target; give exactly one.
+) -> Tuned | TunedQueue:
+    """Find a policy that reaches a target.
+
+    Without waiting places give exactly one of the first three targets. With waiting places the mean
+    response time is minimised, subject to at most one limit, and the result is a `TunedQueue`.
 
     Args:
         scenario: classes that share one pool of servers, and their arrivals.
@@ -71,6 +78,9 @@ def tune(
         max_time: least blocking with at most this mean execution time: a number in the scenario's
             unit of time, or text such as "90 min".
         blocking_cost: least (1 - blocking) x mean execution time + cost x blocking, in mean sizes.
+        max_wait_probability: with waiting places, at most this share of the jobs may wait.
+        max_mean_wait: with waiting places, largest mean wait: a number in the scenario's unit of
+            time, or text such as "5 min".
         optimum: also compute the optimum over all policies where that takes minutes: up to five
             million states.
         precision: target relative half-width of the 95 % confidence intervals of simulations.
@@ -86,6 +96,27 @@ def tune(
     if len(scenario.workload.classes) == 1:  # it always shares with itself
         workload = dataclasses.replace(scenario.workload, sharing="pool")
         scenario = dataclasses.replace(scenario, workload=workload)
+    report = progress or no_progress
+    waits = {"max_wait_probability": max_wait_probability, "max_mean_wait": max_mean_wait}
+    if scenario.waiting:
+        others = {"max_blocking": max_blocking, "blocking_cost": blocking_cost}
+        wanted = QueueTarget.of(scenario, **waits, **others, max_time=max_time)
+        return tune_queue(
+            scenario,
+            wanted,
+            optimum=optimum,
+            precision=precision,
+            seed=seed,
+            threads=threads,
+            report=report,
+        )
+    for name, value in waits.items():
+        if value is not None:
+            raise ControlError(
+                f"{value} has no effect: without waiting places no job waits; add some, such as "
+                f"waiting='unlimited', or leave it out",
+                name,
+            )
     kinds = Kinds.of(scenario)
     if max_time is not None:
         max_time = parse_duration(max_time, scenario.time_unit, "max_time", ControlError)
@@ -94,7 +125,6 @@ def tune(
     )
     evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
     refuse_less_than_fastest(scenario, target)
-    report = progress or no_progress
     states = MOST_STATES if optimum else AT_ONCE
     tuned = _Tuning(kinds, target, evaluate, report).run(states)
     report("computing the true optimum")
@@ -124,15 +154,17 @@ class _Tuning:
         self.target, self.evaluate, self.report = target, evaluate, report
         self.scenario, self.servers = kinds.scenario, kinds.servers
         self.tables = ValueTables(kinds, target, Polish.of(kinds))
-        self.nearest = math.inf
+        self.closest: Point | None = None
 
     def run(self, states: int) -> Tuned:
         """Return the best policy; `states` limits the optimum that explains a refusal."""
         aim, warnings = 0.0, weights_are_not_counted(self.scenario)
         for attempt in range(1, ATTEMPTS + 1):
             candidates, static = self._candidates(aim)
+            candidates = candidates or self._uncertain(aim)
             if not candidates:
-                raise not_reached(self.scenario, self.target, self.nearest, states)
+                assert self.closest is not None  # noqa: S101 - limits are searched for
+                raise not_reached(self.scenario, self.target, self.closest.answer, states)
             point, cost = min(candidates, key=lambda one: self.target.objective(one[0].answer))
             self.report("certifying the best policy")
             answer = self.evaluate(point.policy, attempt)
@@ -166,7 +198,7 @@ class _Tuning:
             begin = tables.first(aim)
             search = LimitSearch(tables, self.evaluate, self.target, aim)
             points = search.run()
-            self.nearest = math.exp(search.least_used + aim) * self.target.value
+            self.closest = search.closest
         else:
             begin = tables.parameter(self.target.value)
             policy = tables.policy(begin)
@@ -174,7 +206,7 @@ class _Tuning:
         found: list[Candidate] = [(point, math.exp(point.parameter)) for point in points]
         plain = tables.at(begin).policy
         if self._oscillates(plain, tables.at(begin).blocking):
-            self.report("drawing narrower widths, as blocking oscillates")
+            self.report("drawing narrower widths, as blocking is far above the model's")
             capped = self._searched(DesignLoads(self.scenario, plain), aim)
             found += [(point, math.exp(begin)) for point in capped]
         if self.evaluate.simulated and self.evaluate.rare and self.evaluate.can_split:
@@ -185,6 +217,16 @@ class _Tuning:
             return found, None
         static = min(points, key=lambda point: self.target.objective(point.answer))
         return [*found, (static, None)], Static(static.parameter, static.answer)
+
+    def _uncertain(self, aim: float) -> list[Candidate]:
+        """Return the closest table if its estimate keeps the limit, though not its whole interval.
+
+        The run that certifies it is longer than those of the search.
+        """
+        point = self.closest
+        if point is None or self.target.estimated(point.answer) > aim:
+            return []
+        return [(point, math.exp(point.parameter))]
 
     def _static(self, aim: float) -> list[Point]:
         """Return design loads that keep the limit; where exact, also those of single widths."""

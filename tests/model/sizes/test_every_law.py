@@ -128,6 +128,6 @@ def test_laws_are_values(law):
 
 
 @every_law
-def test_nothing_is_drawn_when_nothing_is_asked(law):
+def test_no_numbers_are_drawn_for_a_count_of_zero(law):
     assert law.sample(np.random.default_rng(1), 0).size == 0
     assert law.sample_residual(np.random.default_rng(1), 0).size == 0

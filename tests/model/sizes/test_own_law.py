@@ -32,6 +32,23 @@ def test_quantiles_in_any_unit_give_the_moments_of_the_formula():
     assert OwnPareto().cdf(x) == pytest.approx(Pareto(1.5).cdf(x), abs=1e-5)
 
 
+@pytest.mark.parametrize("count", [2, 37, 1000])
+def test_quantiles_that_jump_give_the_moments_of_the_listed_sizes(count):
+    sizes = np.sort(np.random.default_rng(count).lognormal(0.0, 1.5, count))
+
+    class Listed(SizeLaw):
+        def quantile(self, p):
+            return sizes[np.minimum((p * count).astype(int), count - 1)]
+
+    law, mean = Listed(), sizes.mean()
+    assert law.variance == pytest.approx(sizes.var() / mean**2, rel=1e-9)
+    drawn = law.sample(np.random.default_rng(1), 100)
+    assert np.isin(np.round(drawn * mean, 9), np.round(sizes, 9)).all()
+    left = law.sample_residual(np.random.default_rng(1), 200_000)
+    exact = 0.5 * (1.0 + law.variance)
+    assert abs(left.mean() - exact) < 4.0 * left.std() / math.sqrt(left.size)
+
+
 def test_draws_alone_are_enough():
     law, known = Drawn(), Weibull(0.8)
     x = np.array([0.1, 0.5, 1.0, 3.0])
@@ -83,7 +100,7 @@ def law_with(**methods):
         (law_with(sample=lambda _, r, n: r.random(n) + 1), r"have mean 1\.\d+, .* divide them"),
     ],
 )
-def test_a_law_that_cannot_be_is_refused(law, words):
+def test_an_invalid_law_is_refused(law, words):
     with pytest.raises(SizeLawError, match=words):
         law.variance  # noqa: B018
     with pytest.raises(SizeLawError, match=words):

@@ -1,4 +1,4 @@
-"""Phase-type laws: what they are refused for, and that their numbers hold when stiff."""
+"""Phase-type laws: which are refused, and their accuracy where they are stiff."""
 
 from __future__ import annotations
 

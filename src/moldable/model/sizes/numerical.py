@@ -24,6 +24,10 @@ OCTAVES: Final = 41
 CELLS: Final = 8
 """Cells in each octave of levels."""
 HALVINGS: Final = 50
+ACCURATE: Final = 1e-13
+"""Share of an integral by which a cell may change when it is halved."""
+MOST_CELLS: Final = 100_000
+"""Cells that are halved; a law with that many jumps is continuous for all purposes."""
 DRAWS: Final = 1 << 17
 """Draws that stand for a distribution of which nothing else is known."""
 ERRORS: Final = 5.0
@@ -42,28 +46,63 @@ class QuantileTable:
     def __init__(self, law: SizeLaw) -> None:
         self.law = law
         edges = LAST * 2.0 ** (np.arange(-OCTAVES * CELLS, 1) / CELLS)
-        self.levels: Floats = np.concatenate(([0.0], edges))
-        nodes, weights = np.polynomial.legendre.leggauss(8)
-        half = np.diff(self.levels)[:, None] / 2.0
-        inside = self.levels[:-1, None] + half * (nodes + 1.0)
-        sizes = self._sizes(-np.expm1(-inside.ravel())).reshape(inside.shape)
+        grid: Floats = np.concatenate(([0.0], edges))
+        masses, sizes, tail = self._nodes(grid[:-1], grid[1:])
         if np.any(np.diff(sizes.ravel()) < -ROUNDING * sizes.ravel()[1:]):
             raise SizeLawError(
                 f"{law}: quantile(p) falls where p grows; return the size that a share p of the "
                 f"jobs does not exceed"
             )
-        masses = weights * half * np.exp(-inside)
-        self.work: Floats = (masses * sizes).sum(axis=1)
-        self.mean = float(self.work.sum())
-        if not 0.0 < self.mean < math.inf or _rises(sizes * np.exp(-inside)):
+        rough = float((masses * sizes).sum())
+        if not 0.0 < rough < math.inf or _rises(sizes * tail):
             raise SizeLawError(
-                f"{law}: its mean is {self.mean:g} or infinite; job sizes need a finite mean above "
+                f"{law}: its mean is {rough:g} or infinite; job sizes need a finite mean above "
                 f"0, or no load would be small enough"
             )
-        squares = sizes / self.mean * sizes / self.mean
-        infinite = _rises(squares * np.exp(-inside))
-        self.variance = math.inf if infinite else max(float((masses * squares).sum()) - 1.0, 0.0)
+        infinite = _rises((sizes / rough) ** 2 * tail)
+        self.levels, self.work, squares = self._integrated(grid, rough)
+        self.mean = float(self.work.sum())
+        second = float(squares.sum()) * (rough / self.mean) ** 2
+        self.variance = math.inf if infinite else max(second - 1.0, 0.0)
         self.ends: Floats = self._sizes(-np.expm1(-self.levels))
+
+    def _nodes(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the masses, the sizes and exp(-level) at the nodes of each cell of levels."""
+        nodes, weights = _lobatto(8)
+        half = (high - low)[:, None] / 2.0
+        inside = low[:, None] + half * (nodes + 1.0)
+        sizes = self._sizes(-np.expm1(-inside.ravel())).reshape(inside.shape)
+        tail = np.exp(-inside)
+        return weights * half * tail, sizes, tail
+
+    def _integrals(self, low: Floats, high: Floats, unit: float) -> Floats:
+        """Return the integrals of the size, and of its square in squared units, over each cell."""
+        masses, sizes, _ = self._nodes(low, high)
+        return np.array([(masses * sizes).sum(axis=1), (masses * (sizes / unit) ** 2).sum(axis=1)])
+
+    def _integrated(self, grid: Floats, unit: float) -> tuple[Floats, Floats, Floats]:
+        """Halve cells until their integrals no longer change, as around a jump of the quantiles.
+
+        Returns the ends of the cells, and the two integrals over each.
+        """
+        low, high = grid[:-1], grid[1:]
+        found = self._integrals(low, high, unit)
+        least = ACCURATE * found.sum(axis=1)[:, None]
+        kept = []
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            left, right = self._integrals(low, middle, unit), self._integrals(middle, high, unit)
+            again = (np.abs(left + right - found) > least).any(axis=0)
+            kept.append(np.array([low, high, *found])[:, ~again])
+            low = np.concatenate((low[again], middle[again]))
+            high = np.concatenate((middle[again], high[again]))
+            found = np.hstack((left[:, again], right[:, again]))
+            if not 0 < low.size < MOST_CELLS:
+                break
+        kept.append(np.array([low, high, *found]))
+        ends = np.hstack(kept)
+        ends = ends[:, np.argsort(ends[0])]
+        return np.append(ends[0], ends[1, -1]), ends[2], ends[3]
 
     def _sizes(self, p: Floats) -> Floats:
         rule = "quantile(p) must return an array of sizes, finite and at least 0, for p in [0, 1)"
@@ -105,6 +144,13 @@ class QuantileTable:
         found = np.where(after == 0, 0.0, -np.expm1(-low))
         found[after == self.ends.size] = 1.0
         return np.asarray(found.reshape(x.shape))
+
+
+def _lobatto(count: int) -> tuple[Floats, Floats]:
+    """Return the Gauss-Lobatto rule; its nodes at the ends see jumps next to them, too."""
+    basis = np.polynomial.Legendre.basis(count - 1)
+    nodes = np.concatenate(([-1.0], basis.deriv().roots(), [1.0]))
+    return nodes, 2.0 / (count * (count - 1) * basis(nodes) ** 2)
 
 
 def checked_draws(law: SizeLaw) -> Floats:

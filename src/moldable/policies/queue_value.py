@@ -1,0 +1,173 @@
+"""The value policy of a cluster that queues: widths by idle servers and waiting jobs.
+
+Policy iteration with the value function of `queue_bellman`: nothing is simulated or searched for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from moldable.checks import positive
+from moldable.errors import PolicyError
+from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
+from moldable.policies.idle_chain import cut_off
+from moldable.policies.kinds import Kinds
+from moldable.policies.queue_bellman import QueueValue
+from moldable.policies.queue_levels import Levels
+from moldable.policies.queue_nodes import KindTable, most_free
+from moldable.policies.queue_table import QueueTable
+from moldable.policies.thresholds import Choice
+from moldable.threads import interruptible
+
+SMALLER: Final = 1.25
+"""The table is computed for a load n / (n + SMALLER) times as large; see `queue_value_policy`."""
+ROUNDS, REPEATS = 40, 4
+"""Most rounds of policy iteration, and most rounds that return to an earlier table."""
+UNCHANGED, SETTLED = 3, 1e-4
+"""Rounds without a change of the table, and change of the mix as a share of the servers, that count
+as converged."""
+SWEEPS: Final = 3
+"""Iterations of the mix of running jobs in a round."""
+DEPTH: Final = math.log(1e-10)
+"""Logarithm of the probability of longer queues that are left out."""
+RARE: Final = 1e-6
+"""Probability of longer queues below which their rows are left out of the policy."""
+LONGEST: Final = 2_000
+"""Longest queue in the equations."""
+FEW, SCALE = 2_000, 8
+"""With more servers, the solution for an eighth of them is the initial guess."""
+
+
+def queue_value_policy(
+    scenario: ScenarioOrFile, *, load_factor: float | None = None, waiting_cost: float = 1.0
+) -> QueueTable:
+    """Return a table of widths by idle servers and waiting jobs.
+
+    It comes close to the least mean response time of all policies. Arrivals are taken to be
+    Poisson, and of the sizes only the means are used.
+
+    Args:
+        scenario: classes that share one pool, with waiting places.
+        load_factor: the table is computed for the load multiplied by this. By default it is
+            n / (n + 1.25) with n servers, counted in the common divisor of the widths: (1)
+            overestimates the value of servers in small clusters.
+        waiting_cost: cost of a unit of waiting time, if a unit of execution time costs 1.
+
+    Example:
+        >>> scenario = Scenario.single([1, 1.8, 2.5], 0.8, 8, waiting="unlimited")
+        >>> queue_value_policy(scenario).grant("jobs", Observation(idle=3, waiting=2))
+        1
+    """
+    scenario = checked_scenario(scenario)
+    found = queue_value(scenario, load_factor=load_factor, waiting_cost=waiting_cost)
+    return _as_policy(found).with_classes(scenario)
+
+
+def queue_value(
+    scenario: Scenario,
+    start: QueueValue | None = None,
+    *,
+    load_factor: float | None = None,
+    waiting_cost: float = 1.0,
+) -> QueueValue:
+    """Return the table that is optimal for its own value function, by policy iteration.
+
+    Args:
+        scenario: see `queue_value_policy`.
+        start: a solution for other parameters.
+        load_factor: see `queue_value_policy`.
+        waiting_cost: see `queue_value_policy`.
+    """
+    if not scenario.waiting:
+        raise PolicyError(
+            "the scenario has no waiting places; add some, such as waiting='unlimited', or take "
+            "value_policy for jobs that are lost if they find no server",
+            "waiting",
+        )
+    cost = positive(waiting_cost, "waiting_cost", PolicyError, "such as 1")
+    kinds = Kinds.of(replace(scenario, waiting=0))
+    own = kinds.servers / (kinds.servers + SMALLER)
+    factor = own if load_factor is None else positive(load_factor, "load_factor", PolicyError)
+    kinds = replace(kinds, rates=kinds.rates * factor)
+    interruptible(importlib.import_module, "scipy.linalg.lapack")  # slow the first time
+    return _iterated(kinds, scenario.waiting, cost, start)
+
+
+def _iterated(kinds: Kinds, places: float, cost: float, start: QueueValue | None) -> QueueValue:
+    if start is None and kinds.servers > FEW:
+        # From a distant start the iteration cycles; thresholds hardly depend on the servers.
+        start = _iterated(kinds.scaled(SCALE), places, cost, None)
+    longest = _longest_queue(kinds, places)
+    table = KindTable.narrow(kinds) if start is None else start.table
+    before, unchanged = start, 0
+    seen: dict[bytes, int] = {}
+    repeated: list[QueueValue] = []
+    for rounds in range(ROUNDS):
+        levels = _levels(kinds, table, longest, None if before is None else before.levels)
+        before = QueueValue(levels, cost, before)
+        unchanged = unchanged + 1 if before.same else 0
+        if unchanged >= UNCHANGED and levels.moved < SETTLED * kinds.servers:
+            return before
+        key = table.first.tobytes() + table.later.tobytes()
+        if rounds - seen.get(key, rounds) > 1:
+            repeated.append(before)
+        if len(repeated) >= REPEATS:
+            break
+        seen[key], table = rounds, before.better
+    return min(repeated or [before], key=lambda each: each.cost)
+
+
+def _longest_queue(kinds: Kinds, places: float) -> int:
+    """Return the longest queue in the equations: longer ones are too rare to matter."""
+    held = kinds.widths * kinds.times
+    least = np.array([held[kinds.members(j)].min() for j in range(kinds.rates.size)])
+    carried = float(kinds.rates @ least) / kinds.servers
+    if carried >= 1.0 and math.isinf(places):
+        raise PolicyError(
+            f"the servers carry {1.0 / carried:.4g} times this load at most, so the queue would "
+            f"grow for ever; add servers, or limit the waiting places"
+        )
+    most = min(places, LONGEST)
+    return int(most if carried >= 1.0 else min(most, math.ceil(DEPTH / math.log(carried)) + 5))
+
+
+def _levels(kinds: Kinds, table: KindTable, longest: int, before: Levels | None) -> Levels:
+    """Return the levels under a table, starting at the mix of those before."""
+    end, mix = kinds.servers + 1, None
+    if before is not None:
+        held = (before.mix @ before.law) * kinds.widths
+        end, _ = cut_off(kinds, table.first, held / held.sum())
+        end = min(max(end, most_free(kinds) + 1), kinds.servers + 1)
+        place = np.clip(np.arange(-longest, end) + before.zero, 0, before.size - 1)
+        mix = before.mix[:, place]
+    found = Levels(kinds, table, longest, end, mix)
+    for _ in range(SWEEPS):
+        found.iterate()
+    return found
+
+
+def _as_policy(found: QueueValue) -> QueueTable:
+    """Return the table as a policy; its rows for rare queues repeat the last one before.
+
+    There the equations end, and decisions would be those of a queue that cannot grow further.
+    """
+    levels, table = found.levels, found.table
+    kinds, longer = levels.kinds, np.cumsum(levels.law[: levels.zero])[::-1]
+    met = int(np.count_nonzero(longer > RARE))
+    widths = np.append(kinds.widths * kinds.unit, 0)
+    tables: dict[str, dict[int, dict[int, Choice]]] = {}
+    for j, job_class in enumerate(kinds.scenario.workload.classes):
+        rows: dict[int, dict[int, Choice]] = {}
+        for behind, kinds_by_idle in enumerate((table.first[j], *table.later[j][:met])):
+            row = widths[kinds_by_idle]
+            changes = np.flatnonzero(np.diff(row, prepend=0)).tolist()
+            own: dict[int, Choice] = {z * kinds.unit: int(row[z]) for z in changes}
+            if not rows or own != rows[max(rows)]:
+                rows[behind] = own
+        tables[job_class.name] = rows
+    return QueueTable(tables)
