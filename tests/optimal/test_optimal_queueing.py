@@ -327,7 +327,7 @@ def test_a_queue_that_was_cut_too_short_is_lengthened():
 
 def test_without_a_certain_upper_bound_it_says_so():
     """Only width 2 keeps up with the arrivals here."""
-    workload = Workload((JobClass("jobs", 5.0, SpeedUp((1.0, 3.0))),))
+    workload = Workload((JobClass("jobs", 4.2, SpeedUp((1.0, 3.0))),))
     found = optimal_queueing(Scenario(workload, 4, waiting="unlimited"))
     assert not found.certified
     assert found.neglected_mass <= 1e-9
@@ -385,6 +385,7 @@ def test_grants_refuse_what_cannot_be(job_class, observation, words):
         (Scenario.single(SUBLINEAR, 0.8, 6, waiting=2), {}, "needs a cost"),
         (Scenario.single(SUBLINEAR, 0.8, 6, waiting=2), {"blocking_cost": -1.0}, "from 0 to"),
         (Scenario.single(SUBLINEAR, 1.0, 6, waiting="unlimited"), {}, "grows without limit"),
+        (Scenario.single((1.0, 1.8), 2.0, 2, waiting=50), {"blocking_cost": 0.5}, "hardly ever"),
         (
             Scenario(Workload((JobClass("jobs", 3.5, SpeedUp({3: 1.5})),)), 8, waiting="unlimited"),
             {},
@@ -406,7 +407,7 @@ def test_grants_refuse_what_cannot_be(job_class, observation, words):
             "Poisson arrivals only",
         ),
         (
-            Scenario.single(SUBLINEAR, 0.999, 64, waiting="unlimited"),
+            Scenario.single(SUBLINEAR, 0.99, 64, waiting="unlimited"),
             {},
             "more than the 8,000,000",
         ),

@@ -13,7 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.errors import ChainError
+from moldable.errors import NearlyDecomposableError
 from moldable.optimal.policy_iteration import COARSE, FINE, ROUGH_ROUNDS, ROUNDING, Decisions
 from moldable.optimal.queue_problem import Index, QueueProblem
 from moldable.threads import interruptible
@@ -21,6 +21,8 @@ from moldable.threads import interruptible
 ROUNDS: Final = 60
 STEPS: Final = 300
 """Limits on rounds of improvement, and on steps of the solver in each."""
+WORST: Final = 0.01
+"""Relative distance of bounds above which rounding errors leave no answer."""
 SLACK: Final = 0.05
 """Least share of the throughput by which the first guess takes it to exceed the arrivals."""
 
@@ -131,7 +133,7 @@ def best_queue_policy(
     solver = QueueSolver(queue, places, overflow)
     values = first_values(queue, places) if values is None else values.copy()
     cost, total = solver.cost(), queue.arrival_rate
-    closely = False
+    closely, last = False, (0.0, 0.0)
     for done in range(1, ROUNDS + 1):
         keep = ROUNDING * float(np.ptp(values))
         changed, least, most = solver.improve(values, keep)
@@ -141,15 +143,23 @@ def best_queue_policy(
         if most - least <= tolerance * most or (alike and closely):
             values -= values[0]
             lower, upper = max((least - noise) / total, 0.0), (most + noise) / total
+            if upper - lower > WORST * upper:
+                break
             arrays = (solver.target, solver.decisions, solver.goes)
             return QueuePolicy(places, overflow, *arrays, values, lower, upper, done), solver
+        if (least, most) == last:  # the solver makes no progress
+            break
+        last = least, most
         values += 0.5 * (least + most) - values[0]
         closely = alike or not changed or done > ROUGH_ROUNDS
         needed = min(COARSE, max(FINE, 0.1 * tolerance * most / (most - least)))
         solver.evaluate(values, cost, needed if closely else COARSE)
-    raise ChainError(
-        f"after {ROUNDS} rounds the least cost is known only to lie between {least / total:.6g} "
-        f"and {most / total:.6g}; ask for a larger tolerance than {tolerance:g}"
+    lower, upper = max((least - noise) / total, 0.0), (most + noise) / total
+    raise NearlyDecomposableError(
+        f"after {done} rounds the least cost is known only to lie between {lower:.6g} and "
+        f"{upper:.6g}, as values of states differ by up to {np.ptp(values):.2g}: some states are "
+        f"hardly ever left; ask for a larger tolerance than {tolerance:g}, fewer waiting places or "
+        f"another load"
     )
 
 
@@ -161,10 +171,11 @@ def first_values(queue: QueueProblem, places: int) -> Floats:
     """
     pool, times = queue.pool, queue.server_times
     jobs = pool.jobs()
-    values = (times / float(pool.widths[-1])) @ jobs
+    fastest = queue.largest_throughput
+    load = min(queue.arrival_rate / fastest, 1.0)
+    values = (pool.times + load * times / float(pool.widths[-1])) @ jobs
     if places == 0:
         return values
-    fastest = queue.largest_throughput
     pace = 1.0 / max(fastest - queue.arrival_rate, SLACK * fastest)
     ahead = (times @ jobs[:, queue.full]) * fastest / pool.servers
     waiting = np.arange(1.0, places + 1.0)[:, np.newaxis]

@@ -100,7 +100,7 @@ def queue_figures(queue: QueueProblem, solver: QueueSolver, law: Floats) -> Queu
         )
     _check_conservation(queue, by_kind, accepted)
     wait = in_queue / (queue.arrival_rate * accepted)
-    waits = max(full - blocked, 0.0) / accepted
+    waits = min(max(full - blocked, 0.0) / accepted, 1.0)
     shared = (blocked, wait, waits)
     classes = tuple(_class_figures(queue, j, by_kind, shared) for j in range(queue.shares.size))
     return QueueFigures(float(by_kind.sum()) + in_queue, in_queue, blocked, waits, classes)

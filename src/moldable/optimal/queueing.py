@@ -50,8 +50,8 @@ SHORTEST: Final = 12
 """Fewest waiting places to which an unlimited queue is cut."""
 LENGTHENED: Final = 6
 """How often a queue that was cut too short is lengthened."""
-CRITICAL: Final = 0.9995
-"""Ratio of the probabilities of successive long queues beyond which the queue counts as growing."""
+CRITICAL: Final = 0.998
+"""Ratio of the probabilities of successive long queues beyond which none is computed."""
 
 
 @final
@@ -243,11 +243,12 @@ class _Solved:
 def _unlimited(queue: QueueProblem, tolerance: float) -> OptimalQueueing:
     """Solve for so many waiting places that longer queues are negligible."""
     rate, fastest = queue.arrival_rate, queue.largest_throughput
-    if rate >= fastest:
+    if rate >= CRITICAL * fastest:
         raise UnstableError(
             f"{rate:g} jobs arrive per unit of time, but the servers complete at most "
-            f"{fastest:.6g}: the queue grows without limit under every policy; add servers, lower "
-            f"the load, or take a finite number of waiting places"
+            f"{fastest:.6g}: under every policy the queue grows without limit, or becomes so long "
+            f"that the optimum cannot be computed; add servers, lower the load, or take a finite "
+            f"number of waiting places"
         )
     places = max(SHORTEST, math.ceil(math.log(NEGLECTED) / math.log(rate / fastest)))
     values = None
