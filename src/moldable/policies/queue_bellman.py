@@ -27,6 +27,8 @@ from moldable.policies.kinds import extended
 from moldable.policies.queue_levels import NEGLIGIBLE, TINIEST, Levels
 from moldable.policies.queue_nodes import KindTable, most_free
 
+LOST: Final = 100.0
+"""Cost of a job that is lost because the queue is cut off or full, in mean sizes."""
 TIE: Final = 1e-9
 """Relative difference of costs below which they count as equal."""
 
@@ -40,6 +42,7 @@ class QueueValue:
         waiting_cost: of a unit of waiting time, if a unit of execution time costs 1.
         before: the round before, with whose values these are averaged: without that, tables
             often alternate.
+        step: weight of the values of this round in the average.
 
     Attributes:
         levels: the levels, with their distribution and the mix of running jobs.
@@ -53,7 +56,11 @@ class QueueValue:
     """
 
     def __init__(
-        self, levels: Levels, waiting_cost: float, before: QueueValue | None = None
+        self,
+        levels: Levels,
+        waiting_cost: float,
+        before: QueueValue | None = None,
+        step: float = 1.0,
     ) -> None:
         self.levels = levels
         kinds = self.kinds = levels.kinds
@@ -61,6 +68,7 @@ class QueueValue:
         classes = [kinds.weights[kinds.members(j)[0]] for j in range(kinds.rates.size)]
         weight = float(kinds.rates @ np.array(classes) / kinds.rates.sum())
         costs = kinds.weights @ levels.mix + waiting_cost * weight * levels.waiting
+        costs[0] += LOST * kinds.mean_size * float(kinds.rates.sum())
         self.cost = float(costs @ levels.law)
         self.queue_drift = self._queue_drift()
         drifts = self._kind_drifts(), self._slope_drift()
@@ -70,18 +78,21 @@ class QueueValue:
         self.values: Floats = values - values[levels.zero]
         self.kind_values, self.slope = found[:-1], float(found[-1])
         if before is not None:
-            self._average(before)
+            self._average(before, step)
         self.better = self._improved()
         self.same = self._same_where_likely()
         self.table = self.better if self.same else levels.table
 
-    def _average(self, before: QueueValue) -> None:
+    def _average(self, before: QueueValue, step: float) -> None:
         """Average the values with those of the round before; all are 0 at level 0."""
-        old = before.levels
-        place = np.clip(self.levels.level + old.zero, 0, old.size - 1)
-        self.values = 0.5 * (self.values + before.values[place])
-        self.kind_values = 0.5 * (self.kind_values + before.kind_values)
-        self.slope = 0.5 * (self.slope + before.slope)
+        level, old = self.levels.level, before.levels.level
+        known = np.interp(level, old, before.values)
+        # Levels that the round before left out: the last difference continues.
+        known += np.maximum(level - old[-1], 0) * (before.values[-1] - before.values[-2])
+        known += np.minimum(level - old[0], 0) * (before.values[1] - before.values[0])
+        self.values = known + step * (self.values - known)
+        self.kind_values = before.kind_values + step * (self.kind_values - before.kind_values)
+        self.slope = before.slope + step * (self.slope - before.slope)
 
     # Drifts: expected changes per unit of time, by level.
 

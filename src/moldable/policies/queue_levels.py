@@ -24,6 +24,8 @@ from moldable.policies.queue_nodes import KindTable, Nodes
 NEGLIGIBLE: Final = 1e-13
 """Probability of a level below which its mix is that of the nearest likely level."""
 TINIEST: Final = float(np.finfo(np.float64).tiny)
+STRAY: Final = 1e-6
+"""Share of jobs that get any width that fits, so that every level is reached."""
 TINY: Final = 1e-12
 """Least mean number of running jobs of a kind that fits, so that none is ever impossible."""
 
@@ -31,6 +33,13 @@ TINY: Final = 1e-12
 @final
 class Levels:
     """The levels under one table; `iterate` improves `law` and `mix`.
+
+    Args:
+        kinds: the kinds.
+        table: the table.
+        most_waiting: waiting places; jobs that find none are lost.
+        end: idle counts from this one on are left out.
+        mix: initial guess of the mix, of which only the proportions count.
 
     Attributes:
         level: idle servers less waiting jobs, ascending.
@@ -43,7 +52,7 @@ class Levels:
     """
 
     def __init__(
-        self, kinds: Kinds, table: KindTable, most_waiting: int, end: int, mix: Floats | None
+        self, kinds: Kinds, table: KindTable, most_waiting: int, end: int, mix: Floats
     ) -> None:
         self.kinds, self.table = kinds, table
         self.level: Ints = np.arange(-most_waiting, end)
@@ -52,9 +61,9 @@ class Levels:
         self.busy = (kinds.servers - np.maximum(self.level, 0)).astype(np.float64)
         self.nodes = Nodes(kinds, table, most_waiting)
         self.granted, self.squeezed, self.falls = self._arrivals()
-        self.mix = self._scaled(np.ones((kinds.widths.size, 1)) if mix is None else mix)
+        self.mix = self._scaled(mix)
         self.moved = np.inf
-        self._solve(most_waiting)
+        self._solve()
 
     def _arrivals(self) -> tuple[Floats, Floats, Floats]:
         """Return rates by level: starts of each kind, starts where nothing fits, and falls."""
@@ -66,8 +75,10 @@ class Levels:
         first = extended(self.table.first, self.size - zero)[:, 1:]
         for j, rate in enumerate(kinds.rates.tolist()):
             members = kinds.members(j)
-            for kind in members.tolist():
-                chosen = rate * (first[j] == kind)
+            fits = np.arange(1, self.size - zero) >= kinds.widths[members, None]
+            stray = STRAY / np.maximum(fits.sum(axis=0), 1)
+            for kind, fitting in zip(members.tolist(), fits, strict=True):
+                chosen = rate * ((1.0 - STRAY) * (first[j] == kind) + stray * fitting)
                 granted[kind, zero + 1 :] = chosen
                 falls[kinds.widths[kind], zero + 1 :] += chosen
             for z in (1 + np.flatnonzero(first[j] < 0)).tolist():
@@ -97,9 +108,13 @@ class Levels:
         """Sum of w^2 over the running jobs, by level; see (3)."""
         return np.maximum(self.kinds.widths.astype(np.float64) ** 2 @ self.mix, TINY)
 
-    def _solve(self, mode: int) -> None:
-        """Compute the law for the present mix; `mode` is a guess of the most likely level."""
-        self.chain = Banded(self.falls, self.rises(self.ends), 0.0, mode)
+    def _solve(self) -> None:
+        """Compute the law for the present mix."""
+        rises, far = self.rises(self.ends), np.arange(self.falls.shape[0])
+        # The mode by a diffusion approximation: elsewhere the equations might overflow.
+        noise = np.maximum(far**2 @ (rises + self.falls), TINIEST)
+        mode = int(np.argmax(np.cumsum(2.0 * (far @ (rises - self.falls)) / noise)))
+        self.chain = Banded(self.falls, rises, 0.0, mode)
         self.law = self.chain.law
 
     def iterate(self) -> None:
@@ -117,7 +132,7 @@ class Levels:
         mix = self._scaled((expected / np.maximum(self.law, TINIEST))[:, nearest])
         self.moved = float(np.abs((mix - self.mix) * widths[:, None] * self.law).max())
         self.mix = mix
-        self._solve(int(np.argmax(self.law)))
+        self._solve()
 
     def _starts(self) -> Floats:
         """Return rates at which jobs of each kind (row) start, by the level after all starts."""

@@ -28,6 +28,8 @@ SMALLER: Final = 1.25
 """The table is computed for a load n / (n + SMALLER) times as large; see `queue_value_policy`."""
 ROUNDS, REPEATS = 40, 4
 """Most rounds of policy iteration, and most rounds that return to an earlier table."""
+STEP: Final = 4.0
+"""The values of round r have weight STEP / r in the average with those before, at most a half."""
 UNCHANGED, SETTLED = 3, 1e-4
 """Rounds without a change of the table, and change of the mix as a share of the servers, that count
 as converged."""
@@ -37,8 +39,9 @@ DEPTH: Final = math.log(1e-10)
 """Logarithm of the probability of longer queues that are left out."""
 RARE: Final = 1e-6
 """Probability of longer queues below which their rows are left out of the policy."""
-LONGEST: Final = 2_000
-"""Longest queue in the equations."""
+LONGEST, SPREAD = 2_000, 8.0
+"""Longest queue in the equations because of the load; and because of fluctuations, in square roots
+of the servers: large clusters are best kept full by a short queue, in which jobs hardly wait."""
 FEW, SCALE = 2_000, 8
 """With more servers, the solution for an eighth of them is the initial guess."""
 
@@ -109,7 +112,9 @@ def _iterated(kinds: Kinds, places: float, cost: float, start: QueueValue | None
     repeated: list[QueueValue] = []
     for rounds in range(ROUNDS):
         levels = _levels(kinds, table, longest, None if before is None else before.levels)
-        before = QueueValue(levels, cost, before)
+        comparable = before is not None and before.kinds.servers == kinds.servers
+        step = min(0.5, STEP / (rounds + 1))
+        before = QueueValue(levels, cost, before if comparable else None, step)
         unchanged = unchanged + 1 if before.same else 0
         if unchanged >= UNCHANGED and levels.moved < SETTLED * kinds.servers:
             return before
@@ -132,19 +137,25 @@ def _longest_queue(kinds: Kinds, places: float) -> int:
             f"the servers carry {1.0 / carried:.4g} times this load at most, so the queue would "
             f"grow for ever; add servers, or limit the waiting places"
         )
-    most = min(places, LONGEST)
-    return int(most if carried >= 1.0 else min(most, math.ceil(DEPTH / math.log(carried)) + 5))
+    spread = math.ceil(SPREAD * math.sqrt(kinds.servers))
+    if carried < 1.0:
+        spread = max(spread, min(math.ceil(DEPTH / math.log(carried)) + 5, LONGEST))
+    return int(min(spread, places))
 
 
 def _levels(kinds: Kinds, table: KindTable, longest: int, before: Levels | None) -> Levels:
     """Return the levels under a table, starting at the mix of those before."""
-    end, mix = kinds.servers + 1, None
+    if before is None:
+        mix = np.bincount(np.unique(table.first[table.first >= 0]), minlength=kinds.widths.size)
+        mix = mix[:, None].astype(np.float64)
+        running = mix[:, 0]
+    else:
+        mix, running = before.mix, before.mix @ before.law
+    held = running * kinds.widths
+    end, _ = cut_off(kinds, table.first, held / held.sum())
+    end = min(max(end, most_free(kinds) + 1), kinds.servers + 1)
     if before is not None:
-        held = (before.mix @ before.law) * kinds.widths
-        end, _ = cut_off(kinds, table.first, held / held.sum())
-        end = min(max(end, most_free(kinds) + 1), kinds.servers + 1)
-        place = np.clip(np.arange(-longest, end) + before.zero, 0, before.size - 1)
-        mix = before.mix[:, place]
+        mix = mix[:, np.clip(np.arange(-longest, end) + before.zero, 0, before.size - 1)]
     found = Levels(kinds, table, longest, end, mix)
     for _ in range(SWEEPS):
         found.iterate()
