@@ -143,7 +143,8 @@ class QueueValue:
         """Return the drift of q sum_k s_k x_k."""
         levels = self.levels
         own, _ = self._slope_parts()
-        return np.asarray(self._joining() * (self.held @ levels.mix) + (levels.ends * own).sum(axis=0))
+        slopes = (levels.ends * own).sum(axis=0)
+        return np.asarray(self._joining() * (self.held @ levels.mix) + slopes)
 
     # The coefficients a_k and b.
 
@@ -232,7 +233,7 @@ class QueueValue:
         one, other = self.better, levels.table
         firsts = [extended(table.first, idle.size) for table in (one, other)]
         laters = [t.later[:, np.minimum(behind, t.later.shape[1] - 1)] for t in (one, other)]
-        return np.array_equal(*firsts) and np.array_equal(*laters)
+        return np.array_equal(firsts[0], firsts[1]) and np.array_equal(laters[0], laters[1])
 
 
 @final

@@ -110,11 +110,13 @@ def _iterated(kinds: Kinds, places: float, cost: float, start: QueueValue | None
     before, unchanged = start, 0
     seen: dict[bytes, int] = {}
     repeated: list[QueueValue] = []
+    last: list[QueueValue] = []
     for rounds in range(ROUNDS):
         levels = _levels(kinds, table, longest, None if before is None else before.levels)
         comparable = before is not None and before.kinds.servers == kinds.servers
         step = min(0.5, STEP / (rounds + 1))
         before = QueueValue(levels, cost, before if comparable else None, step)
+        last = [before]
         unchanged = unchanged + 1 if before.same else 0
         if unchanged >= UNCHANGED and levels.moved < SETTLED * kinds.servers:
             return before
@@ -124,7 +126,7 @@ def _iterated(kinds: Kinds, places: float, cost: float, start: QueueValue | None
         if len(repeated) >= REPEATS:
             break
         seen[key], table = rounds, before.better
-    return min(repeated or [before], key=lambda each: each.cost)
+    return min(repeated or last, key=lambda each: each.cost)
 
 
 def _longest_queue(kinds: Kinds, places: float) -> int:
@@ -146,9 +148,9 @@ def _longest_queue(kinds: Kinds, places: float) -> int:
 def _levels(kinds: Kinds, table: KindTable, longest: int, before: Levels | None) -> Levels:
     """Return the levels under a table, starting at the mix of those before."""
     if before is None:
-        mix = np.bincount(np.unique(table.first[table.first >= 0]), minlength=kinds.widths.size)
-        mix = mix[:, None].astype(np.float64)
-        running = mix[:, 0]
+        used = np.unique(table.first[table.first >= 0])
+        running = np.bincount(used, minlength=kinds.widths.size).astype(np.float64)
+        mix = running[:, None]
     else:
         mix, running = before.mix, before.mix @ before.law
     held = running * kinds.widths
