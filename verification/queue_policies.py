@@ -25,8 +25,8 @@ CASES = (
     ("Amdahl 0.95", AMDAHL, 30, (0.5, 0.8)),
 )
 MEDIAN, WORST = 0.7, 1.5
-# Eight widths on ten servers: jobs of width 5 to 8 leave few ways to divide the rest, and a table by
-# idle servers and waiting jobs does not see how the busy ones are divided. 1.7 %.
+# Eight widths on ten servers: wide jobs leave few ways to divide the rest, and a table by idle
+# servers and waiting jobs does not see how the busy ones are divided. It is 1.7 % above.
 EXCEPTIONS = ("Amdahl 0.95, n = 10, load 0.7",)
 SIMPLE = ("even-price", "idle-share", "greedy")
 
