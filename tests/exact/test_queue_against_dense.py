@@ -14,9 +14,9 @@ from moldable.exact.exact import stationary_law
 from moldable.exact.queue_law import solve_queue
 from moldable.exact.queue_model import queue_model
 from moldable.sizes import Hyperexponential, MixedErlang, PhaseType
-from moldable.system.loss_system import build_system
+from moldable.system.loss_system import build_system, by_pool
 from naive import queue_chain
-from naive.queue_systems import RandomTable, queue_system
+from naive.queue_systems import RandomTable, even_share, queue_system
 from naive.random_systems import random_policy, random_workload
 
 LOOP = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])
@@ -187,3 +187,17 @@ def test_a_job_that_holds_by_chance_is_refused():
     with pytest.raises(ChainError, match=r"holds with probability 0\.5 at 1 idle servers"):
         solve_queue(drawn)
     assert solve_queue(dataclasses.replace(drawn, places=0.0)).blocking > 0.5
+
+
+def test_classes_with_servers_of_their_own_are_solved_part_by_part():
+    scenario = Scenario.single([1, 1.8], 0.5, 4)
+    system = queue_system(scenario, even_share(2), 3)
+    with pytest.raises(ChainError, match="a queue each"):
+        solve_queue(dataclasses.replace(system, shared=False))
+    first, second = (dataclasses.replace(scenario.workload.classes[0], name=name) for name in "ab")
+    both = Scenario(Workload((first, second)), 4)
+    tables = queue_system(both, even_share(2), 3)
+    parts = by_pool(dataclasses.replace(tables, shared=False))
+    assert [solve_queue(part).blocking.tolist() for part in parts] == [
+        solve_queue(system).blocking.tolist()
+    ] * 2

@@ -117,6 +117,10 @@ class QueueModel:
 
 def queue_model(system: System) -> QueueModel:
     """Describe a shared pool with a queue, or refuse it."""
+    if not system.shared:
+        raise ChainError(
+            "classes that own their servers have a queue each; solve the parts that `by_pool` gives"
+        )
     if not system.poisson:
         raise ChainError("exact answers need Poisson arrivals; use the method 'simulate'")
     model = chain_model(system)

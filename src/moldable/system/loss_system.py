@@ -221,6 +221,7 @@ def by_pool(system: System) -> list[System]:
                 kind_width=system.kind_width[kinds],
                 kind_scale=system.kind_scale[kinds],
                 wishes=(system.wishes[j][:, kinds],),
+                queue_rows=tuple(rows[:, :, kinds] for rows in system.queue_rows[j : j + 1]),
             )
         )
     return parts
