@@ -42,8 +42,9 @@ RARE: Final = 1e-6
 LONGEST, SPREAD = 2_000, 8.0
 """Longest queue in the equations because of the load; and because of fluctuations, in square roots
 of the servers: large clusters are best kept full by a short queue, in which jobs hardly wait."""
-FEW, SCALE = 2_000, 8
-"""With more servers, the solution for an eighth of them is the initial guess."""
+MOST_SERVERS: Final = 2_000
+"""Larger clusters get the table of this many servers at the same load. Thresholds grow as the
+logarithm of the servers only, and with more servers the iteration does not converge."""
 
 
 def queue_value_policy(
@@ -96,15 +97,14 @@ def queue_value(
     kinds = Kinds.of(replace(scenario, waiting=0))
     own = kinds.servers / (kinds.servers + SMALLER)
     factor = own if load_factor is None else positive(load_factor, "load_factor", PolicyError)
-    kinds = replace(kinds, rates=kinds.rates * factor)
+    servers = min(kinds.servers, max(MOST_SERVERS, int(kinds.widths.max())))
+    rates = kinds.rates * (factor * servers / kinds.servers)
+    kinds = replace(kinds, servers=servers, rates=rates)
     interruptible(importlib.import_module, "scipy.linalg.lapack")  # slow the first time
     return _iterated(kinds, scenario.waiting, cost, start)
 
 
 def _iterated(kinds: Kinds, places: float, cost: float, start: QueueValue | None) -> QueueValue:
-    if start is None and kinds.servers > FEW:
-        # From a distant start the iteration cycles; thresholds hardly depend on the servers.
-        start = _iterated(kinds.scaled(SCALE), places, cost, None)
     longest = _longest_queue(kinds, places)
     table = KindTable.narrow(kinds) if start is None else start.table
     before, unchanged = start, 0
@@ -113,9 +113,7 @@ def _iterated(kinds: Kinds, places: float, cost: float, start: QueueValue | None
     last: list[QueueValue] = []
     for rounds in range(ROUNDS):
         levels = _levels(kinds, table, longest, None if before is None else before.levels)
-        comparable = before is not None and before.kinds.servers == kinds.servers
-        step = min(0.5, STEP / (rounds + 1))
-        before = QueueValue(levels, cost, before if comparable else None, step)
+        before = QueueValue(levels, cost, before, min(0.5, STEP / (rounds + 1)))
         last = [before]
         unchanged = unchanged + 1 if before.same else 0
         if unchanged >= UNCHANGED and levels.moved < SETTLED * kinds.servers:
