@@ -14,7 +14,6 @@ from moldable.errors import ChainError, NearlyDecomposableError, SimulationError
 from moldable.evaluation.queueing import (
     equi_queue_performance,
     queue_performance,
-    refuse_growing,
 )
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.equi import equi_performance
@@ -32,6 +31,7 @@ from moldable.simulation.replications import Progress
 from moldable.simulation.simulate import RunOptions, simulate_system
 from moldable.system.loss_system import System, build_system, by_pool
 from moldable.system.performance import Performance
+from moldable.system.saturation import refuse_unstable
 from moldable.threads import interruptible
 
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
@@ -131,7 +131,7 @@ def solve_exactly(system: System, method: str) -> Performance | Unsolved:
 
 def solve_quickly(system: System) -> Performance | None:
     """Return the exact performance with waiting places if that takes less than a second."""
-    refuse_growing(system)
+    refuse_unstable(system)
     law = queue_closed_form(system)
     if law is not None:
         return queue_performance(law, "a formula is known")
@@ -145,7 +145,7 @@ def solve_quickly(system: System) -> Performance | None:
 
 def _solve_queue(system: System, method: str) -> Performance | Unsolved:
     """Return the exact performance of a system with waiting places, or why there is none."""
-    refuse_growing(system)
+    refuse_unstable(system)
     law = None if method in {"chain", "simulate"} else queue_closed_form(system)
     if law is not None:
         reason = "a formula is known" if method == "auto" else "asked for"

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 from moldable.arrays import Floats
 from moldable.exact.erlang_c import slot_queue
 from moldable.exact.queue_law import QueueLaw
 from moldable.model.scenario import Scenario
 from moldable.policies.equi import Equi
-from moldable.policies.even_price import even_price
 from moldable.system.equi_queue import equi_queue
 from moldable.system.estimate import Estimate
 from moldable.system.granted import LEVELS, by_width, quantiles, width_shares
-from moldable.system.loss_system import System, build_system, mean_size
 from moldable.system.performance import ClassPerformance, ExactDetail, Performance
 from moldable.system.provenance import provenance
 from moldable.system.queueing import Queueing
 from moldable.system.response_bound import response_bound
-from moldable.system.saturation import refuse_unstable, saturated_throughput
-
-
-def refuse_growing(system: System) -> None:
-    """Refuse an unlimited queue that grows for ever, and name the load that would not."""
-    if math.isinf(system.places):
-        refuse_unstable(system, _carried(system.scenario))
-
-
-def _carried(scenario: Scenario) -> float | None:
-    """Return the load that the even price carries."""
-    system = build_system(scenario, even_price(scenario))
-    throughput = saturated_throughput(system)
-    return None if throughput is None else throughput * mean_size(system) / scenario.servers
 
 
 def equi_queue_performance(scenario: Scenario, reason: str) -> Performance:

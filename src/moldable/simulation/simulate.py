@@ -29,6 +29,7 @@ from moldable.simulation.start import Start, initial_counts
 from moldable.simulation.warmup import warmup_of
 from moldable.system.loss_system import System, build_system
 from moldable.system.performance import Performance
+from moldable.system.saturation import refuse_unstable
 
 JOBS: Final = 1_000_000
 ROUND_JOBS: Final = 500_000
@@ -163,6 +164,7 @@ def prepare_run(
             "estimator",
         )
     _refuse_bad_labels(system)
+    refuse_unstable(system)
     initial_counts(system, options.start, np.random.default_rng(0))  # refuses a bad start
     first_round = options.replications if precision is None else max(options.replications, STEP)
     kernel = kernel or choose_kernel(system, estimator, first_round)

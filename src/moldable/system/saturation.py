@@ -16,8 +16,10 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.errors import UnstableError
+from moldable.model.arrivals import ArrivalTimes
 from moldable.model.assumptions import ROUNDING
-from moldable.system.loss_system import System, mean_size
+from moldable.policies.even_price import even_price
+from moldable.system.loss_system import System, build_system, mean_size
 
 MOST_FILLED: Final = 10_000
 """Servers for which the jobs that fill an empty cluster are counted one by one."""
@@ -42,21 +44,22 @@ def saturated_throughput(system: System) -> float | None:
         return None
 
 
-def refuse_unstable(system: System, stable: float | None = None) -> None:
-    """Refuse an unlimited queue that grows for ever.
+def refuse_unstable(system: System) -> None:
+    """Refuse an unlimited queue that grows for ever, and name the loads that could be carried.
 
-    Args:
-        system: the system.
-        stable: load that another policy, the even price, carries; for the message.
+    A list of arrival times has its own rate, and an end.
     """
-    if not math.isinf(system.places):
+    if not math.isinf(system.places) or isinstance(system.arrivals, ArrivalTimes):
         return
     throughput = saturated_throughput(system)
     arrivals = system.workload.arrival_rate
     if throughput is None or throughput > arrivals * (1.0 + ROUNDING):
         return
     carried = throughput * mean_size(system) / system.servers
-    other = "" if stable is None else f"; the even price carries {stable:.3g}"
+    stable = saturated_throughput(build_system(system.scenario, even_price(system.scenario)))
+    other = ""
+    if stable is not None:
+        other = f"; the even price carries {stable * mean_size(system) / system.servers:.3g}"
     raise UnstableError(
         f"under policy {system.policy_name} the queue grows without limit: jobs arrive at rate "
         f"{arrivals:.6g}, but it completes only {throughput:.6g} per unit of time while jobs wait; "
