@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
 from moldable.checks import check_type, checked_int, positive
-from moldable.errors import WorkloadError
+from moldable.errors import WorkloadError, shortened
 from moldable.model.arrivals import Arrivals, Poisson
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.spelling import Curve, as_arrivals, as_size_law, as_speedup, load_scenario
@@ -18,7 +18,7 @@ from moldable.model.workload import JobClass, Workload
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Scenario:
     """A workload on a number of servers, with its arrival process.
 
@@ -77,6 +77,16 @@ class Scenario:
                 f"(sharing='pool'), or give each class a scenario of its own",
                 "waiting",
             )
+
+    def __repr__(self) -> str:
+        """Show the main figures; `to_dict` has everything."""
+        names = shortened((part.name for part in self.workload.classes), 6)
+        places = "" if not self.waiting else f", waiting={written_waiting(self.waiting)}"
+        unit = "" if self.time_unit is None else f", time_unit={self.time_unit!r}"
+        return (
+            f"Scenario({names}: load {self.load:.4g} on {self.servers} servers, {self.arrivals} "
+            f"arrivals{places}{unit})"
+        )
 
     @classmethod
     def single(

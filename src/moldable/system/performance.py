@@ -14,7 +14,7 @@ from moldable.system.queueing import Queueing, finite, plain
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClassPerformance:
     """The performance of one class.
 
@@ -38,6 +38,16 @@ class ClassPerformance:
     width_shares: Mapping[int, float]
     mean_jobs: Mapping[int, float]
     queueing: Queueing | None = None
+
+    def __repr__(self) -> str:
+        """Show the main figures; `to_dict` has all of them."""
+        response = ""
+        if self.queueing is not None:
+            response = f", mean_response_time={self.queueing.mean_response_time}"
+        return (
+            f"ClassPerformance({self.name!r}, blocking={self.blocking}, "
+            f"mean_execution_time={self.mean_execution_time}{response})"
+        )
 
     def row(self) -> Row:
         """Return the main figures with their intervals."""
