@@ -37,6 +37,7 @@ def test_iterating_agrees_with_factorising(name, monkeypatch):
     factorised = solve_queue(system)
     monkeypatch.setattr(stationary, "FACTORISED", {True: 0, False: 0})
     monkeypatch.setattr(stationary, "LAST_RESORT", 0)
+    monkeypatch.setattr(stationary, "NARROW", 0)
     found = solve_queue(system)
     assert 0.0 < found.error_bound <= stationary.GOOD
     scale = found.error_bound + factorised.error_bound
@@ -73,3 +74,11 @@ def test_the_groups_follow_busy_servers_and_then_waiting_jobs():
     order = np.where(chain.queue > 0, chain.queue, -idle)
     assert np.all((chain.groups[:, None] < chain.groups) == (order[:, None] < order))
     assert set(chain.groups.tolist()) == set(range(int(chain.groups.max()) + 1))
+
+
+def test_a_long_queue_with_few_states_of_each_length_is_factorised():
+    """At a load of 0.995 lengths up to thousands matter."""
+    scenario = Scenario.single([1, 1.8], 0.995, 3, size="mixed-erlang")
+    law = solve_queue(queue_system(scenario, even_share(2), math.inf, behind=4))
+    assert law.states > 10 * stationary.FACTORISED[False]
+    assert law.error_bound < 1e-10

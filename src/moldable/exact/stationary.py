@@ -24,6 +24,8 @@ from moldable.exact.states import Chain
 
 FACTORISED: Final = {True: 1_500_000, False: 4_000}
 """States up to which factors are worth their memory: in at most two dimensions (True), or more."""
+NARROW: Final = 10_000_000
+"""States times those of the largest group up to which chains of small groups are factorised."""
 LAST_RESORT: Final = 30_000
 """States in more dimensions up to which chains are factorised where iterating fails: 1 GB, 10 s."""
 GOOD: Final = 1e-9
@@ -111,7 +113,8 @@ def _error(law: Floats, rho: Floats, bound: ErrorBound, rare: Floats | None) -> 
 def _solvers(chain: Chain, groups: Ints | None) -> list[Callable[[Chain, Floats], Answer]]:
     """Return the methods to try, each starting from the distribution found by the one before."""
     flat = chain.counts.shape[0] <= 2  # noqa: PLR2004 - dimensions
-    if chain.states <= FACTORISED[flat]:
+    narrow = groups is not None and chain.states * int(np.bincount(groups).max()) <= NARROW
+    if chain.states <= FACTORISED[flat] or narrow:
         return [_factorised]
     solvers: list[Callable[[Chain, Floats], Answer]] = [partial(iterated, groups=groups)]
     if groups is not None:
