@@ -50,7 +50,7 @@ def test_help_shows_examples_that_run(run, tmp_path):
 def test_the_help_begins_with_the_model(run):
     first = " ".join(run("--help").stdout.split("\n\n")[1].split())
     assert "The width is fixed when a job starts" in first
-    assert "jobs that find no idle server are lost" in first
+    assert "Jobs that find no idle server are lost, or wait" in first
 
 
 COMMANDS = (

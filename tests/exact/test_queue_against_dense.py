@@ -16,7 +16,7 @@ from moldable.exact.queue_model import queue_model
 from moldable.sizes import Hyperexponential, MixedErlang, PhaseType
 from moldable.system.loss_system import build_system, by_pool
 from naive import queue_chain
-from naive.queue_systems import RandomTable, even_share, queue_system
+from naive.queue_systems import RandomTable, even_share, queue_system, with_places
 from naive.random_systems import random_policy, random_workload
 
 LOOP = PhaseType([0.5, 0.3, 0.2], [[-3.0, 2.0, 0.5], [0.4, -1.0, 0.3], [0.0, 0.5, -2.0]])
@@ -186,7 +186,7 @@ def test_a_job_that_holds_by_chance_is_refused():
     drawn = queue_system(scenario, lambda _, idle, __: {1: 0.5} if idle else {}, 3, behind=0)
     with pytest.raises(ChainError, match=r"holds with probability 0\.5 at 1 idle servers"):
         solve_queue(drawn)
-    assert solve_queue(dataclasses.replace(drawn, places=0.0)).blocking > 0.5
+    assert solve_queue(with_places(drawn, 0.0)).blocking > 0.5
 
 
 def test_classes_with_servers_of_their_own_are_solved_part_by_part():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -18,7 +17,7 @@ from moldable.exact.queue_size import predicted_queue_states
 from moldable.exact.queue_tail import least_throughput, tail_bound
 from moldable.exact.stationary import solve_stationary
 from moldable.sizes import Hyperexponential, MixedErlang
-from naive.queue_systems import even_price, even_share, fixed, greedy, queue_system
+from naive.queue_systems import even_price, even_share, fixed, greedy, queue_system, with_places
 
 SUB_LINEAR = [1, 1.8, 2.5, 3, 3.4]
 TWO_CLASSES = Scenario(
@@ -112,7 +111,7 @@ def test_greedy_queues_grow_without_limit_above_its_throughput():
     with pytest.raises(UnstableError):
         solve_queue(at(0.68))  # exactly as many as are completed
     assert solve_queue(at(0.62)).mean_queue > 1.0
-    assert solve_queue(dataclasses.replace(at(0.8), places=30.0)).blocking > 0.1
+    assert solve_queue(with_places(at(0.8), 30)).blocking > 0.1
 
 
 def test_the_slowest_of_several_frozen_configurations_counts():
@@ -156,7 +155,7 @@ def test_chains_that_are_too_large_are_refused():
     with pytest.raises(ChainError, match=r"states, more than the 5,000"):
         solve_queue(system, most=5000)
     with pytest.raises(ChainError, match="fewer servers"):
-        solve_queue(dataclasses.replace(system, places=1e9))
+        solve_queue(with_places(system, 1e9))
     nearly = queue_system(Scenario.single([1, 1.8], 1.0 - 1e-6, 4), fixed(1), math.inf)
     with pytest.raises(ChainError, match="states, more than"):
         solve_queue(nearly)
@@ -167,7 +166,7 @@ def test_chains_that_are_too_large_are_refused():
 
 @pytest.mark.parametrize("places", [0, 5, 100, math.inf])
 def test_the_number_of_states_is_predicted(system, places):
-    system = dataclasses.replace(system, places=float(places))
+    system = with_places(system, float(places))
     found, predicted = solve_queue(system).states, predicted_queue_states(system)
     assert predicted >= (0.5 if math.isinf(places) else 1.0) * found
     # All configurations are counted, of which greedy reaches few.

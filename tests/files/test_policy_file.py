@@ -99,7 +99,7 @@ def test_tables_written_by_hand_are_read(read):
         ('{"policy": {"width": 3}}', "unknown policy None"),
         ('{"policy": {"policy": {"policy": "greedy"}}}', "unknown policy {'policy': 'greedy'}"),
         ('{"policy": "tresholds"}', "unknown policy 'tresholds'; did you mean 'thresholds'"),
-        ('{"policy": 3}', "unknown policy 3; known: fixed, greedy, greedy-p, rigid, thr"),
+        ('{"policy": 3}', "unknown policy 3; known: even-price, fixed, greedy, greedy-p, idle"),
         ('{"policy": "fixed", "widht": 3}', "unknown key 'widht' .*; did you mean 'width'"),
         ('{"policy": "fixed"}', """'fixed' needs 'width'; add "width": ..."""),
         ('{"policy": "greedy", "policy": "rigid"}', "key 'policy' is given twice"),

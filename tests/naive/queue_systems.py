@@ -60,6 +60,11 @@ def queue_system(scenario, choose, places, *, behind=20, reach=None) -> System:
     )
 
 
+def with_places(system, places) -> System:
+    """The same system with another number of waiting places."""
+    return replace(system, scenario=replace(system.scenario, waiting=places))
+
+
 def greedy(widest):
     """The widest width that fits, whatever waits."""
     return lambda _, idle, __: {min(idle, widest): 1.0} if idle else {}

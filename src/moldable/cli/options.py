@@ -28,7 +28,7 @@ SpeedUpOption = Annotated[
     typer.Option(
         "--speedup",
         metavar="CURVE",
-        help="Speed-ups of widths 1, 2, ... as 1,1.8,2.5; with gaps as 1=1,2=1.9,4=3.5; a model: "
+        help="Speed-ups from width 1 on: 1,1.8,2.5; with gaps: 1=1,2=1.9,4=3.5; a model: "
         "linear:D, amdahl:FRACTION:D, power:EXPONENT:D, usl:CONTENTION:COHERENCY:D, "
         "downey:A:SIGMA:D; or a CSV file with columns width,time, width,speedup or "
         "width,throughput ('-': standard input).",
