@@ -8,6 +8,7 @@ import math
 from moldable.arrays import Floats
 from moldable.exact.erlang_c import slot_queue
 from moldable.exact.queue_law import QueueLaw
+from moldable.model.arrivals import ArrivalTimes
 from moldable.model.scenario import Scenario
 from moldable.policies.equi import Equi
 from moldable.policies.even_price import even_price
@@ -23,8 +24,11 @@ from moldable.system.saturation import refuse_unstable, saturated_throughput
 
 
 def refuse_growing(system: System) -> None:
-    """Refuse an unlimited queue that grows for ever, and name the load that would not."""
-    if math.isinf(system.places):
+    """Refuse an unlimited queue that grows for ever, and name the load that would not.
+
+    A list of arrival times ends, and has a rate of its own.
+    """
+    if math.isinf(system.places) and not isinstance(system.scenario.arrivals, ArrivalTimes):
         refuse_unstable(system, _carried(system.scenario))
 
 

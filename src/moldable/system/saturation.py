@@ -56,12 +56,15 @@ def refuse_unstable(system: System, stable: float | None = None) -> None:
     if throughput is None or throughput > arrivals * (1.0 + ROUNDING):
         return
     carried = throughput * mean_size(system) / system.servers
-    other = "" if stable is None else f"; the even price carries {stable:.3g}"
+    # Loads below that of the policy itself are no alternative.
+    better = stable is not None and stable > carried * (1.0 + ROUNDING)
+    other = f"; the even price carries {stable:.3g}" if better else ""
+    below = "loads below" if throughput > arrivals * (1.0 - ROUNDING) else "load"
     raise UnstableError(
         f"under policy {system.policy_name} the queue grows without limit: jobs arrive at rate "
         f"{arrivals:.6g}, but it completes only {throughput:.6g} per unit of time while jobs wait; "
-        f"it can carry load {carried:.3g} here, not {system.scenario.load:.3g}{other}: lower the "
-        f"load, choose another policy, or limit the waiting places"
+        f"it can carry {below} {carried:.3g} here, not {system.scenario.load:.3g}{other}: lower "
+        f"the load, choose another policy, or limit the waiting places"
     )
 
 
