@@ -8,6 +8,7 @@ import json
 import pickle
 import sys
 import types
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -126,6 +127,11 @@ RESULTS = {
     "simulated performance": lambda: simulate(scenario(), jobs=100, replications=2, seed=1),
     "comparison": lambda: compare(scenario(), {str(k): "greedy" for k in range(30)}),
     "tuned": lambda: tune(scenario(), max_blocking=0.2),
+    "tuned queue": lambda: tune(replace(scenario(), waiting=6), blocking_cost=4.0),
+    "comparison of queues": lambda: compare(
+        Scenario.single([1, 1.5, 1.7], 0.8, 6, waiting="unlimited"),
+        ["even-price", "fixed:3", "fixed:1"],
+    ),
     "optimal control": lambda: optimal_control(scenario(), 4.0),
     "optimal queueing": lambda: optimal_queueing(
         Scenario.single([1, 1.8, 2.5], 0.8, 6, waiting="unlimited")

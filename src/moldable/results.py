@@ -14,10 +14,12 @@ from moldable.optimal.least import LeastTime
 from moldable.optimal.queueing import OptimalQueueing
 from moldable.system.estimate import Estimate
 from moldable.system.performance import ClassPerformance, ExactDetail, Performance, SimulationDetail
+from moldable.system.queueing import Queueing
 from moldable.theory.fluid import FluidPath
 from moldable.theory.stein import Bounds
 from moldable.tuning.tradeoff import ValueTradeoff
 from moldable.tuning.tuned import Tuned
+from moldable.tuning.tuned_queue import TunedQueue
 
 __all__ = [
     "Bounds",
@@ -32,12 +34,14 @@ __all__ = [
     "OptimalQueueing",
     "Optimum",
     "Performance",
+    "Queueing",
     "Reservation",
     "Result",
     "SimulationDetail",
     "StationaryLaw",
     "TradeoffCurve",
     "Tuned",
+    "TunedQueue",
     "ValueTradeoff",
     "Violation",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from moldable.files.policy_file import Rule
     from moldable.model.scenario import Scenario
 
+DEFAULT: Final = {False: "greedy-p,greedy", True: "value,even-price,idle-share"}
+"""Policies that are compared by default, without and with waiting places."""
+
 
 @takes_scenario()
 def compare(
@@ -37,7 +40,7 @@ def compare(
             metavar="A,B,C",
             help="Policies as for evaluate, separated by commas, or one option for each; "
             "differences are from the first.",
-            show_default="greedy-p,greedy",
+            show_default="greedy-p,greedy; with waiting places value,even-price,idle-share",
         ),
     ] = None,
     method: MethodOption = "auto",
@@ -51,6 +54,8 @@ def compare(
 
     Pareto-optimal policies are marked with *: no other policy is better in blocking or mean
     execution time without being worse in the other. Simulations share their random numbers.
+    With waiting places the time is the mean response time, and policies whose unlimited queue
+    would grow for ever are shown as unstable.
 
     \b
     Examples:
@@ -62,7 +67,7 @@ def compare(
     from moldable.evaluation.compare import compare as run
 
     output.show_log()
-    named = _read_policies(policies or ["greedy-p,greedy"], scenario)
+    named = _read_policies(policies or [DEFAULT[scenario.waiting > 0]], scenario)
     with output.progress_bar("replications") as progress:
         answer = run(
             scenario,
@@ -77,6 +82,8 @@ def compare(
     found = [part.performance for part in answer.policies]
     for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
         output.note(warning)
+    for reason in answer.unstable.values():
+        output.note(reason)
     if json:
         output.print_json(answer.to_dict())
     else:

@@ -28,7 +28,8 @@ WaitTimeOption = Annotated[
     typer.Option(
         "--max-mean-wait",
         metavar="T",
-        help="With waiting places: minimise the mean response time with a mean wait of at most T.",
+        help="With waiting places: minimise the mean response time with a mean wait of at most T, "
+        "such as 0.5 or, if the workload file has a time_unit, 5min.",
     ),
 ]
 WaitOption = Annotated[
@@ -51,7 +52,8 @@ def tune(
         typer.Option(
             "--max-blocking",
             metavar="P",
-            help="Minimise the mean execution time with blocking at most P.",
+            help="Minimise the mean execution time (with waiting places, the mean response time) "
+            "with blocking at most P.",
         ),
     ] = None,
     blocking_cost: Annotated[

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from moldable.base_result import MOST_ROWS, Result, Row
 from moldable.checks import as_list
-from moldable.errors import PolicyError
+from moldable.errors import PolicyError, UnstableError
 from moldable.evaluation.evaluate import Unsolved, check_request, solve_equi, solve_exactly
 from moldable.files.policy_file import Rule, as_policy
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
@@ -87,10 +87,11 @@ class Compared:
 @final
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
-    """Policies side by side; differences are from the first.
+    """Policies side by side; differences are from the first of `policies`.
 
     Attributes:
         policies: in the given order.
+        unstable: why the others have no figures, by name: their unlimited queues grow for ever.
 
     Example:
         >>> found = compare(Scenario.single([1, 1.8, 2.5], 0.8, 8), ["greedy-p", "greedy"])
@@ -99,6 +100,7 @@ class Comparison(Result):
     """
 
     policies: tuple[Compared, ...]
+    unstable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def time_unit(self) -> str | None:
@@ -116,6 +118,7 @@ class Comparison(Result):
             "time_unit": self.time_unit,
             "policies": [part.to_dict() for part in self.policies],
             "pareto_optimal": list(self.pareto_optimal),
+            "unstable": dict(self.unstable),
             "inputs": {"scenario": self.policies[0].performance.scenario.to_dict()},
         }
 
@@ -144,7 +147,8 @@ class Comparison(Result):
             for part in self.policies[:MOST_ROWS]
         )
         left = len(self.policies) - MOST_ROWS
-        more = (f"    ... and {left} more",) if left > 0 else ()
+        more = [f"    ... and {left} more"] if left > 0 else []
+        more += [f"    unstable: {', '.join(self.unstable)}"] if self.unstable else []
         return "\n".join(("Comparison, Pareto-optimal policies are marked with *:", *lines, *more))
 
 
@@ -160,6 +164,9 @@ def compare(
     slowdown_threshold: float | str | None = None,
 ) -> Comparison:
     """Evaluate policies side by side.
+
+    Policies under which an unlimited queue would grow for ever are listed as unstable; it is an
+    error only if all of them are.
 
     Args:
         scenario: the classes, the cluster and the arrivals.
@@ -182,12 +189,19 @@ def compare(
     named = _named(policies, scenario)
     exact: dict[str, Performance | Unsolved] = {}
     simulated: dict[str, tuple[System, str]] = {}
+    unstable: dict[str, str] = {}
     for name, policy in named.items():
-        if isinstance(policy, Equi):
-            exact[name] = solve_equi(scenario, method)
+        try:
+            if isinstance(policy, Equi):
+                exact[name] = solve_equi(scenario, method)
+                continue
+            system = build_system(scenario, policy)
+            exact[name] = answer = solve_exactly(system, method)
+        except UnstableError as error:
+            unstable[name] = str(error)
+            if len(unstable) == len(named):
+                raise
             continue
-        system = build_system(scenario, policy)
-        exact[name] = answer = solve_exactly(system, method)
         if isinstance(answer, Unsolved):
             simulated[name] = system, answer.reason
     together = simulate_together(
@@ -205,7 +219,8 @@ def compare(
         for name, answer in exact.items()
     }
     candidates = {name: own for name, own in found.items() if not isinstance(named[name], Equi)}
-    return Comparison(tuple(_compared(name, found, candidates) for name in found))
+    compared = tuple(_compared(name, found, candidates) for name in found)
+    return Comparison(compared, unstable)
 
 
 def _warned(pair: Paired, unsolved: Unsolved) -> Paired:

@@ -95,13 +95,19 @@ def queue_value(
         )
     cost = positive(waiting_cost, "waiting_cost", PolicyError, "such as 1")
     kinds = Kinds.of(replace(scenario, waiting=0))
-    own = kinds.servers / (kinds.servers + SMALLER)
-    factor = own if load_factor is None else positive(load_factor, "load_factor", PolicyError)
+    own = default_load_factor(scenario) if load_factor is None else load_factor
+    factor = positive(own, "load_factor", PolicyError, "such as 0.95")
     servers = min(kinds.servers, max(MOST_SERVERS, int(kinds.widths.max())))
     rates = kinds.rates * (factor * servers / kinds.servers)
     kinds = replace(kinds, servers=servers, rates=rates)
     interruptible(importlib.import_module, "scipy.linalg.lapack")  # slow the first time
     return _iterated(kinds, scenario.waiting, cost, start)
+
+
+def default_load_factor(scenario: Scenario) -> float:
+    """Return n / (n + 1.25); see `queue_value_policy`."""
+    servers = Kinds.of(replace(scenario, waiting=0)).servers
+    return servers / (servers + SMALLER)
 
 
 def _iterated(kinds: Kinds, places: float, cost: float, start: QueueValue | None) -> QueueValue:

@@ -30,10 +30,14 @@ def show_comparison(console: Console, answer: Comparison) -> None:
         table.add_column(heading, justify="right")
     for part in answer.policies:
         table.add_row(f"{_mark(part)} {part.name}", *(_waiting(part) if waits else _losing(part)))
+    for name in answer.unstable:
+        table.add_row(f"  {name}", "unstable", *("-" for _ in headings[1:]))
     print_table(console, table)
     console.print(f"Pareto-optimal policies are marked with {PARETO_OPTIMAL}.")
     if any(part.reference for part in answer.policies):
         console.print(f"{REFERENCE} preemptive reference: widths change while jobs run.")
+    if answer.unstable:
+        console.print("Unstable: the queue grows without limit.")
     what = (
         "Times are means over accepted jobs."
         if waits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ from moldable.optimal.curve import TradeoffCurve
 from moldable.optimal.least import LeastTime
 from moldable.optimal.queueing import OptimalQueueing
 from moldable.policies.decisions import decisions
+from moldable.policies.observation import Observation
 from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new_axes
 from moldable.reporting.frontier_plot import draw_frontier
 from moldable.reporting.tradeoff_plot import BLOCKING, TIME, draw_optimum, draw_tradeoff
@@ -26,11 +28,14 @@ from moldable.system.performance import Performance
 from moldable.theory.fluid import FluidPath
 from moldable.tuning.tradeoff import ValueTradeoff
 from moldable.tuning.tuned import Tuned
+from moldable.tuning.tuned_queue import TunedQueue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_TICKS: Final = 16
+WAITING: Final = 5
+"""Jobs that wait behind the one that is granted servers, in drawings of tables."""
 COLOURS = (BLUE, VERMILION, GREEN, ORANGE, GREY)
 
 
@@ -105,11 +110,18 @@ def _(result: Performance, axes: Axes) -> None:
 
 @_draw.register(Comparison)
 def _(result: Comparison, axes: Axes) -> None:
+    waits, unlimited = False, False
     for part in result.policies:
-        place = part.performance.blocking.value, part.performance.mean_execution_time.value
+        found = part.performance
+        place = found.blocking.value, found.mean_execution_time.value
+        if found.queueing is not None:
+            waits, unlimited = True, math.isinf(found.scenario.waiting)
+            wait, response = found.queueing.mean_wait, found.queueing.mean_response_time
+            place = (wait if unlimited else found.blocking).value, response.value
         axes.plot(*place, "o", color=BLUE if part.pareto_optimal else GREY)
         axes.annotate(part.name, place, (5, 4), textcoords="offset points", size=8)
-    axes.set(xlabel=BLOCKING, ylabel=TIME, title="Pareto-optimal policies are blue")
+    across, up = "mean wait" if unlimited else BLOCKING, "mean response time" if waits else TIME
+    axes.set(xlabel=across, ylabel=up, title="Pareto-optimal policies are blue")
 
 
 @_draw.register(Tuned)
@@ -122,6 +134,20 @@ def _(result: Tuned, axes: Axes) -> None:
             mean = sum(width * share for width, share in each.shares["tuned"].items())
             row[each.least : each.most + 1] = [mean] * (each.most + 1 - each.least)
     _draw_widths(axes, means)
+
+
+@_draw.register(TunedQueue)
+def _(result: TunedQueue, axes: Axes) -> None:
+    servers = result.performance.scenario.servers
+    widths: dict[str, list[float]] = {}
+    for name, job_class in result.policy.known_classes.items():
+        # While jobs wait, no more servers are idle than one job has left.
+        freed = int(job_class.speedup.up_to(servers).widths[-1])
+        for waiting, most in ((0, servers), (WAITING, freed)):
+            label = f"{name}, {waiting} waiting"
+            seen = [Observation(idle, waiting) for idle in range(most + 1)]
+            widths[label] = [float(result.policy.grant(name, each)) for each in seen]
+    _draw_widths(axes, widths)
 
 
 @_draw.register(OptimalControl)

@@ -123,14 +123,15 @@ def _bounds(answer: TunedQueue) -> list[str]:
 def _assumed(answer: TunedQueue) -> str:
     given = answer.performance.provenance
     sizes = " and ".join(dict.fromkeys(given["sizes"]))
-    assumed = f"{given['arrivals'].capitalize()} arrivals, {sizes} sizes"
+    arrivals = given["arrivals"]
+    assumed = f"{'Poisson' if arrivals == 'poisson' else arrivals} arrivals, {sizes} sizes"
     sure = "95 % confidence" if answer.performance.method == "simulate" else "exact"
     if not answer.limited:
         return f"These figures hold for {assumed} ({sure})."
     ((name, limit),) = answer.target.items()
     what = name.removeprefix("max_").replace("_", " ").capitalize()
     if not answer.certified:
-        return f"Not certified: the limit lies within the 95 % confidence interval ({assumed})."
+        return f"Not certified: the 95 % confidence interval exceeds the limit ({assumed})."
     return f"{what} stays within {limit:g} ({sure}, {assumed})."
 
 

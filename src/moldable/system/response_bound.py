@@ -7,7 +7,7 @@ import math
 
 from moldable.allocation.division import reserve
 from moldable.errors import InfeasibleError
-from moldable.model.arrivals import Poisson
+from moldable.model.arrivals import ArrivalTimes, Poisson
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Exponential
 from moldable.system.equi_queue import equi_queue
@@ -18,9 +18,10 @@ def response_bound(scenario: Scenario) -> float | None:
 
     With unlimited waiting places the mean execution time is at least the optimum of the paper's
     linear program, for any sizes. For exponential sizes and a concave curve the preemptive EQUI has
-    the least mean response time of all.
+    the least mean response time of all. A list of arrival times has no bound: its rate is not that
+    of the workload, and jobs may find an empty cluster.
     """
-    if not math.isinf(scenario.waiting):
+    if not math.isinf(scenario.waiting) or isinstance(scenario.arrivals, ArrivalTimes):
         return None
     workload = scenario.workload
     alike = tuple(dataclasses.replace(part, weight=1.0) for part in workload.classes)

@@ -58,13 +58,15 @@ def refuse_unstable(system: System) -> None:
     carried = throughput * mean_size(system) / system.servers
     stable = saturated_throughput(build_system(system.scenario, even_price(system.scenario)))
     other = ""
-    if stable is not None:
+    # Loads below that of the policy itself are no alternative.
+    if stable is not None and stable > throughput * (1.0 + ROUNDING):
         other = f"; the even price carries {stable * mean_size(system) / system.servers:.3g}"
+    below = "loads below" if throughput > arrivals * (1.0 - ROUNDING) else "load"
     raise UnstableError(
         f"under policy {system.policy_name} the queue grows without limit: jobs arrive at rate "
         f"{arrivals:.6g}, but it completes only {throughput:.6g} per unit of time while jobs wait; "
-        f"it can carry load {carried:.3g} here, not {system.scenario.load:.3g}{other}: lower the "
-        f"load, choose another policy, or limit the waiting places"
+        f"it can carry {below} {carried:.3g} here, not {system.scenario.load:.3g}{other}: lower "
+        f"the load, choose another policy, or limit the waiting places"
     )
 
 

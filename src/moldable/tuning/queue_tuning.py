@@ -9,7 +9,7 @@ the queue oscillate. A limit is kept by charging more for waiting, or for server
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -18,7 +18,7 @@ from moldable.model.scenario import Scenario
 from moldable.policies.even_price import EvenPrice, even_price
 from moldable.policies.fixed_width import FixedWidth
 from moldable.policies.policy import Policy
-from moldable.policies.queue_value import queue_value_policy
+from moldable.policies.queue_value import default_load_factor, queue_value_policy
 from moldable.system.performance import Performance
 from moldable.tuning.queue_evaluator import QueueEvaluator
 from moldable.tuning.queue_target import QueueTarget
@@ -32,7 +32,7 @@ MOST_MOVES: Final = 6
 STRICTER, BISECTIONS = 12, 5
 """Doublings of what is charged until a limit is kept, and bisections after that."""
 MOST_WIDTHS: Final = 8
-"""Fixed widths that are tried."""
+"""Fixed widths that are tried first; on longer curves, more around the best of them."""
 
 Point = tuple[float, ...]
 
@@ -78,11 +78,26 @@ class QueueSearch:
 
     def fixed(self) -> Candidate | None:
         """Try fixed widths, and return the best that keeps the limit."""
-        before = len(self.found)
-        for width in self._common_widths():
-            self._try(FixedWidth(width), f"fixed width {width}")
-        kept = [one for one in self.found[before:] if self.target.excess(one.answer) <= self.aim]
+        widths = self._common_widths()
+        step = max(1, len(widths) // MOST_WIDTHS)
+        lengths = [step >> k for k in range(step.bit_length())]
+        untried, wanted = set(range(len(widths))), set(range(0, len(widths), step))
+        found: dict[int, Candidate] = {}
+        while wanted:
+            for k in sorted(wanted):
+                one = self._try(FixedWidth(widths[k]), f"fixed width {widths[k]}")
+                found |= {} if one is None else {k: one}
+            untried -= wanted
+            best = min(found, key=lambda k: self._rank(found[k].answer), default=0)
+            around = ({best - length, best + length} & untried for length in lengths)
+            wanted = next(filter(None, around), set())
+        kept = [one for one in found.values() if self.target.excess(one.answer) <= self.aim]
         return min(kept, key=lambda one: self.target.objective(one.answer), default=None)
+
+    def _rank(self, answer: Performance) -> tuple[float, float]:
+        """Return what orders policies: those that keep the limit first, the best of them first."""
+        excess = self.target.excess(answer)
+        return (excess if excess > self.aim else 0.0, self.target.objective(answer))
 
     def families(self) -> None:
         """Search both families, and charge more until the limit is kept."""
@@ -97,20 +112,18 @@ class QueueSearch:
         def priced(point: Point, strictness: float) -> Policy:
             return EvenPrice(point[0] + math.log1p(strictness), ell * math.exp(point[1]))
 
-        self._search(valued, (self._load_factor(),), (STEP,), "value policy")
+        start = (math.log(default_load_factor(self.scenario)),)
+        self._search(valued, start, (STEP,), "value policy")
         first = even_price(self.scenario)
         self._search(priced, (first.q0, 0.0), PRICE_STEPS, "even price")
 
-    def _load_factor(self) -> float:
-        return math.log(self.scenario.servers / (self.scenario.servers + 1.25))
-
-    def _common_widths(self) -> Iterator[int]:
+    def _common_widths(self) -> list[int]:
+        """Return the widths that all classes have."""
         classes = self.scenario.workload.classes
         common = set(classes[0].speedup.widths.tolist())
         for job_class in classes[1:]:
             common &= set(job_class.speedup.widths.tolist())
-        fitting = sorted(width for width in common if width <= self.scenario.servers)
-        yield from fitting[:MOST_WIDTHS]
+        return sorted(width for width in common if width <= self.scenario.servers)
 
     def _try(self, policy: Policy, label: str) -> Candidate | None:
         try:

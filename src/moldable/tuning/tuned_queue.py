@@ -13,7 +13,7 @@ from moldable.base_result import Result, Row
 from moldable.errors import ChainError, InfeasibleError, MoldableError
 from moldable.exact.queue_size import predicted_queue_states
 from moldable.files.policy_file import policy_data
-from moldable.model.arrivals import Poisson
+from moldable.model.arrivals import ArrivalTimes, Poisson
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Exponential
 from moldable.model.units import duration
@@ -50,7 +50,7 @@ class TunedQueue(Result):
         fixed_width: that width.
         optimum: the optimum over all policies, where that is known.
         best_execution_time: least mean execution time of any stable policy, D*; None if the cluster
-            cannot carry the load.
+            cannot carry the load, or arrivals are a list with a rate of its own.
         target: the target by name, with its value; None for the least mean response time.
         precision: target relative half-width of simulations.
         seed: that reproduces the result; None if nothing was simulated.
@@ -198,6 +198,8 @@ def _certified(
         report("searching tables by idle servers and waiting jobs")
         search.families()
         chosen = search.best()
+        if not search.found:
+            evaluate.certify(even_price(scenario), attempt)  # an error that says why
         if chosen is None:
             raise not_reached(target, search.nearest() if search.found else math.nan)
         report("certifying the best policy")
@@ -207,8 +209,11 @@ def _certified(
             return chosen, answer, True, fixed
         aim *= 0.99 / excess
         last = chosen, answer
-    warning = "the limit is met, but not at the upper end of the 95 % interval"
     chosen, answer = last
+    warning = (
+        f"the limit is not certified: the upper end of the 95 % interval is {excess:.4g} times the "
+        f"limit; ask for more precision, or allow more"
+    )
     answer = dataclasses.replace(answer, warnings=(*answer.warnings, warning))
     return chosen, answer, False, fixed
 
@@ -230,6 +235,8 @@ def _optimum(scenario: Scenario, target: QueueTarget, states: int) -> OptimalQue
 
 
 def _best_execution_time(scenario: Scenario) -> float | None:
+    if isinstance(scenario.arrivals, ArrivalTimes):
+        return None
     try:
         return reserve(scenario).mean_execution_time
     except InfeasibleError:
