@@ -16,7 +16,7 @@ from moldable.reporting.words import times_are
 from moldable.system.performance import Performance
 from moldable.tuning.tuned_queue import TunedQueue
 
-MOST_ROWS: Final = 12
+MOST_ROWS: Final = 20
 WAITING: Final = (0, 1, 2, 5, 10, 20)
 """Numbers of waiting jobs for which decisions are shown."""
 
@@ -132,7 +132,10 @@ def _assumed(answer: TunedQueue) -> str:
     what = name.removeprefix("max_").replace("_", " ").capitalize()
     if not answer.certified:
         return f"Not certified: the 95 % confidence interval exceeds the limit ({assumed})."
-    return f"{what} stays within {limit:g} ({sure}, {assumed})."
+    shown = f"{limit:g}"
+    if name == "max_mean_wait":
+        shown = duration(shown, answer.time_unit)
+    return f"{what} stays within {shown} ({sure}, {assumed})."
 
 
 def _stresses(answer: TunedQueue) -> Table:
