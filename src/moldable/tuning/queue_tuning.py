@@ -59,13 +59,13 @@ class QueueSearch:
 
     Attributes:
         found: all policies that were evaluated, in this order.
+        aim: share of the limit that is to be kept.
     """
 
-    def __init__(
-        self, scenario: Scenario, target: QueueTarget, evaluate: QueueEvaluator, aim: float
-    ) -> None:
-        self.scenario, self.target, self.evaluate, self.aim = scenario, target, evaluate, aim
+    def __init__(self, scenario: Scenario, target: QueueTarget, evaluate: QueueEvaluator) -> None:
+        self.scenario, self.target, self.evaluate, self.aim = scenario, target, evaluate, 1.0
         self.found: list[Candidate] = []
+        self._policies: dict[tuple[str, Point, float], Policy | None] = {}
 
     def best(self) -> Candidate | None:
         """Return the best of the policies found that keep the limit; None if there is none."""
@@ -174,11 +174,14 @@ class QueueSearch:
     def _made(
         self, make: Callable[[Point, float], Policy], point: Point, strictness: float, label: str
     ) -> Candidate | None:
-        try:
-            policy = make(point, strictness)
-        except MoldableError:  # no such table for this scenario
-            return None
-        return self._try(policy, label)
+        key = label, point, strictness  # tables of many widths take seconds
+        if key not in self._policies:
+            try:
+                self._policies[key] = make(point, strictness)
+            except MoldableError:  # no such table for this scenario
+                self._policies[key] = None
+        policy = self._policies[key]
+        return None if policy is None else self._try(policy, label)
 
 
 def pattern_search(objective: Callable[[Point], float], start: Point, steps: Point) -> Point:
