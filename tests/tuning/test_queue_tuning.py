@@ -172,3 +172,14 @@ def test_a_pattern_search_comes_closer_to_the_least_point(start):
 
 def test_a_pattern_search_stays_where_nothing_else_is_allowed():
     assert pattern_search(lambda p: 0.0 if p == (1.0,) else math.inf, (1.0,), (0.5,)) == (1.0,)
+
+
+def test_a_limit_far_from_the_best_response_is_used_better_than_by_any_price_of_a_grid():
+    scenario = queue(servers=16, waiting=1, curve=[1, 1.8, 2.5, 3, 3.4])
+    tuned = tune(scenario, max_blocking=0.2, seed=1)
+    grid = [
+        evaluate(scenario, f"even-price:{q0},{ell}") for q0 in (0.4, 0.8, 1.2) for ell in (4, 8, 16)
+    ]
+    kept = [response(one) for one in grid if one.blocking.value <= 0.2]
+    assert tuned.performance.blocking.value <= 0.2
+    assert response(tuned.performance) <= 1.005 * min(kept)

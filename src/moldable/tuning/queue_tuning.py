@@ -149,27 +149,43 @@ class QueueSearch:
             return math.inf if one is None else self.target.objective(one.answer)
 
         point = pattern_search(objective, start, steps)
-        one = self._made(make, point, 0.0, label)
-        if one is not None and self.target.excess(one.answer) > self.aim:
-            self._stricter(make, point, label)
+        if not self.target.limited:
+            return
+        # The least response without the limit may be far from the least within it.
+        for first in dict.fromkeys((point, start)):
+            strictness = self._strict_enough(make, first, label)
+            if strictness is None:
+                continue
 
-    def _stricter(self, make: Callable[[Point, float], Policy], point: Point, label: str) -> None:
-        """Charge more until the limit is kept, then as little more as needed."""
+            def within(point: Point, strictness: float = strictness) -> float:
+                one = self._made(make, point, strictness, label)
+                kept = one is not None and self.target.excess(one.answer) <= self.aim
+                return self.target.objective(one.answer) if one and kept else math.inf
+
+            pattern_search(within, first, steps)
+
+    def _strict_enough(
+        self, make: Callable[[Point, float], Policy], point: Point, label: str
+    ) -> float | None:
+        """Charge more until the limit is kept, and return the least charge found that keeps it."""
 
         def kept(strictness: float) -> bool:
             one = self._made(make, point, strictness, label)
             return one is not None and self.target.excess(one.answer) <= self.aim
 
+        if kept(0.0):
+            return 0.0
         low, high = 0.0, 0.5
         for _ in range(STRICTER):
             if kept(high):
                 break
             low, high = high, 2.0 * high
         else:
-            return
+            return None
         for _ in range(BISECTIONS):
             middle = 0.5 * (low + high)
             low, high = (low, middle) if kept(middle) else (middle, high)
+        return high
 
     def _made(
         self, make: Callable[[Point, float], Policy], point: Point, strictness: float, label: str
