@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -154,3 +155,16 @@ def test_no_figure_is_cut_on_a_narrow_page(run, columns):
     text = run(*words, columns=columns).stdout
     assert "…" not in text
     assert long in text
+
+
+def test_an_unstable_policy_is_shown_as_such_beside_the_others(run):
+    words = ("--servers", "16", "--load", "0.8", "--speedup", "1,1.8,2.5,3,3.4")
+    names = ("--waiting", "unlimited", "--policies", "greedy,fixed:1,fixed:2")
+    result = run("compare", *words, *names)
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"greedy +unstable", result.stdout)
+    assert "* fixed:2" in result.stdout
+    assert "it can carry load 0.7 here" in result.stderr
+    assert "difference from fixed:1" in result.stdout
+    all_of_them = run("compare", *words, "--waiting", "unlimited", "--policies", "greedy,fixed:5")
+    assert all_of_them.returncode == 2

@@ -175,3 +175,27 @@ def test_the_same_seed_gives_the_same_numbers_on_any_number_of_threads(waiting):
         for threads in (1, 2)
     )
     assert (one.blocking, one.queueing) == (two.blocking, two.queueing)
+
+
+def test_an_unstable_policy_does_not_hide_the_others():
+    found = compare(queue(), ["greedy", "fixed:2", "equi", "fixed:1"])
+    assert [part.name for part in found.policies] == ["fixed:2", "equi", "fixed:1"]
+    assert found.pareto_optimal == ("fixed:2",)
+    assert (
+        "it can carry load 0.7 here, not 0.8; the even price carries 1" in found.unstable["greedy"]
+    )
+    assert found.policies[0].mean_response_time_difference.value == 0.0
+    assert found.to_dict()["unstable"] == found.unstable
+    assert "unstable: greedy" in repr(found)
+    alone = evaluate(queue(), "fixed:1").queueing
+    assert found.policies[-1].performance.queueing == alone
+
+
+def test_policies_that_are_all_unstable_are_an_error():
+    with pytest.raises(UnstableError, match="fixed width 4"):
+        compare(queue(), ["greedy", "fixed:4"])
+
+
+def test_at_its_largest_load_a_policy_is_not_said_to_carry_it():
+    with pytest.raises(UnstableError, match="it can carry loads below 1 here, not 1: lower"):
+        evaluate(queue(load=1.0), "even-price")

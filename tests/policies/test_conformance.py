@@ -23,7 +23,15 @@ from moldable import (
     value_policy,
 )
 from moldable.errors import PolicyError
-from moldable.policies import EvenPrice, FixedWidth, GreedyP, IdleShare, Rigid
+from moldable.policies import (
+    EvenPrice,
+    FixedWidth,
+    GreedyP,
+    IdleShare,
+    QueueTable,
+    Rigid,
+    queue_value_policy,
+)
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 GAPS = SpeedUp({2: 1.9, 4: 3.5, 8: 6.0})
@@ -100,6 +108,12 @@ POLICIES = {
     "value": lambda workload: value_policy(Scenario(replace(workload, sharing="pool"), 40), 8.0),
     "even price": lambda _: EvenPrice(0.4, 2.0),
     "idle share": lambda _: IdleShare(),
+    "queue table": lambda workload: QueueTable(
+        {name: {0: row, 3: {min(row): min(row.values())}} for name, row in rising(workload).items()}
+    ),
+    "value with a queue": lambda workload: queue_value_policy(
+        Scenario(replace(workload, sharing="pool"), 40, waiting=20)
+    ),
     "a user's": lambda _: HalfOfIdle(),
     "a user's, strict": lambda _: EitherOrNothing(),
 }
@@ -261,6 +275,6 @@ def test_a_larger_pool_changes_no_row(policy, system):
 def test_a_policy_that_knows_its_reach_fits_any_cluster(name):
     workload, _ = SYSTEMS["several classes"]
     table = POLICIES[name](workload).tabulate(workload, (10**9, 10**9))
-    # The value policy is made for 40 servers; from 56 idle on, width 8 divides them evenly.
-    most = {"value": 41, "even price": 57}.get(name, 13)
+    # Value policies are made for 40 servers; from 56 idle on, width 8 divides them evenly.
+    most = {"value": 41, "value with a queue": 41, "even price": 57}.get(name, 13)
     assert all(len(rows) <= most for rows in table.rows)

@@ -59,13 +59,13 @@ class QueueSearch:
 
     Attributes:
         found: all policies that were evaluated, in this order.
+        aim: share of the limit that is to be kept.
     """
 
-    def __init__(
-        self, scenario: Scenario, target: QueueTarget, evaluate: QueueEvaluator, aim: float
-    ) -> None:
-        self.scenario, self.target, self.evaluate, self.aim = scenario, target, evaluate, aim
+    def __init__(self, scenario: Scenario, target: QueueTarget, evaluate: QueueEvaluator) -> None:
+        self.scenario, self.target, self.evaluate, self.aim = scenario, target, evaluate, 1.0
         self.found: list[Candidate] = []
+        self._policies: dict[tuple[str, Point, float], Policy | None] = {}
 
     def best(self) -> Candidate | None:
         """Return the best of the policies found that keep the limit; None if there is none."""
@@ -149,36 +149,55 @@ class QueueSearch:
             return math.inf if one is None else self.target.objective(one.answer)
 
         point = pattern_search(objective, start, steps)
-        one = self._made(make, point, 0.0, label)
-        if one is not None and self.target.excess(one.answer) > self.aim:
-            self._stricter(make, point, label)
+        if not self.target.limited:
+            return
+        # The least response without the limit may be far from the least within it.
+        for first in dict.fromkeys((point, start)):
+            strictness = self._strict_enough(make, first, label)
+            if strictness is None:
+                continue
 
-    def _stricter(self, make: Callable[[Point, float], Policy], point: Point, label: str) -> None:
-        """Charge more until the limit is kept, then as little more as needed."""
+            def within(point: Point, strictness: float = strictness) -> float:
+                one = self._made(make, point, strictness, label)
+                kept = one is not None and self.target.excess(one.answer) <= self.aim
+                return self.target.objective(one.answer) if one and kept else math.inf
+
+            pattern_search(within, first, steps)
+
+    def _strict_enough(
+        self, make: Callable[[Point, float], Policy], point: Point, label: str
+    ) -> float | None:
+        """Charge more until the limit is kept, and return the least charge found that keeps it."""
 
         def kept(strictness: float) -> bool:
             one = self._made(make, point, strictness, label)
             return one is not None and self.target.excess(one.answer) <= self.aim
 
+        if kept(0.0):
+            return 0.0
         low, high = 0.0, 0.5
         for _ in range(STRICTER):
             if kept(high):
                 break
             low, high = high, 2.0 * high
         else:
-            return
+            return None
         for _ in range(BISECTIONS):
             middle = 0.5 * (low + high)
             low, high = (low, middle) if kept(middle) else (middle, high)
+        return high
 
     def _made(
         self, make: Callable[[Point, float], Policy], point: Point, strictness: float, label: str
     ) -> Candidate | None:
-        try:
-            policy = make(point, strictness)
-        except MoldableError:  # no such table for this scenario
-            return None
-        return self._try(policy, label)
+        key = label, point, strictness  # tables of many widths take seconds
+        if key not in self._policies:
+            try:
+                self._policies[key] = make(point, strictness)
+            except MoldableError:  # no such table for this scenario
+                self._policies[key] = None
+        policy = self._policies[key]
+        return None if policy is None else self._try(policy, label)
 
 
 def pattern_search(objective: Callable[[Point], float], start: Point, steps: Point) -> Point:

@@ -31,6 +31,10 @@ ATTEMPTS: Final = 4
 """To certify a simulated policy."""
 STATES: Final = {False: 60_000, True: 3_000_000}
 """States up to which the optimum is computed: at once, and if it is asked for."""
+NO_OPTIMUM: Final = (
+    f"the true optimum is not known here: it needs exponential sizes, Poisson arrivals, no limit, "
+    f"classes with the same narrowest width and at most {STATES[True]:,} states"
+)
 TOLERANCE: Final = 1e-5
 UNSEEDED: Final = 1
 """Seed of stress tests where nothing else is simulated and none is given: answers repeat."""
@@ -160,6 +164,8 @@ def tune_queue(
     chosen, answer, certified, fixed = _certified(scenario, target, evaluate, report)
     report("computing the true optimum")
     best = _optimum(scenario, target, states=STATES[optimum])
+    if optimum and best is None:
+        answer = dataclasses.replace(answer, warnings=(*answer.warnings, NO_OPTIMUM))
     report("evaluating burstier arrivals and more load")
     width = getattr(fixed.policy, "width", None) if fixed else None
     fixed_seed = evaluate.seed if seed is not None or evaluate.simulated else UNSEEDED
@@ -190,9 +196,8 @@ def _certified(
     report: Callable[[str], None],
 ) -> tuple[Candidate, Performance, bool, Candidate | None]:
     """Return the chosen policy, its performance, whether it keeps the limit, and a fixed width."""
-    aim = 1.0
+    search = QueueSearch(scenario, target, evaluate)
     for attempt in range(1, ATTEMPTS + 1):
-        search = QueueSearch(scenario, target, evaluate, aim)
         report("trying fixed widths")
         fixed = search.fixed()
         report("searching tables by idle servers and waiting jobs")
@@ -207,7 +212,7 @@ def _certified(
         excess = target.excess(answer)
         if excess <= 1.0:
             return chosen, answer, True, fixed
-        aim *= 0.99 / excess
+        search.aim *= 0.99 / excess
         last = chosen, answer
     chosen, answer = last
     warning = (
