@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 from moldable import JobClass, Scenario, Workload, compare, evaluate, simulate
@@ -199,3 +200,48 @@ def test_policies_that_are_all_unstable_are_an_error():
 def test_at_its_largest_load_a_policy_is_not_said_to_carry_it():
     with pytest.raises(UnstableError, match="it can carry loads below 1 here, not 1: lower"):
         evaluate(queue(load=1.0), "even-price")
+
+
+def mean_wait_in_m_d_c(slots, arrivals, service):
+    """The exact mean wait of M/D/c, by Crommelin's argument.
+
+    Who is in service now has left after one service time, so the number of jobs then is what waits
+    now plus the arrivals in between.
+    """
+    size = 400
+    mean = arrivals * service
+    logs = [k * math.log(mean) - mean - math.lgamma(k + 1) for k in range(size)]
+    poisson = np.exp(logs)
+    matrix = np.zeros((size, size))
+    for jobs in range(size):
+        left = max(jobs - slots, 0)
+        matrix[jobs, left:] = poisson[: size - left]
+        matrix[jobs, -1] += 1.0 - matrix[jobs].sum()
+    law = np.linalg.solve(
+        np.vstack([(matrix.T - np.eye(size))[1:], np.ones(size)]), np.eye(size)[-1]
+    )
+    return float(law @ np.maximum(np.arange(size) - slots, 0)) / arrivals
+
+
+@pytest.mark.parametrize(("servers", "load"), [(2, 0.6), (8, 0.7), (12, 0.8)])
+def test_deterministic_sizes_wait_as_in_m_d_c(servers, load):
+    scenario = queue(servers=servers, load=load, size="deterministic")
+    found = simulate(scenario, "fixed:2", jobs=60_000, replications=32, seed=8)
+    truth = mean_wait_in_m_d_c(servers // 2, servers * load, 1 / 1.8)
+    assert abs(z_score(found.queueing.mean_wait, truth)) < 4.0
+    assert abs(z_score(found.queueing.mean_wait, 1.1 * truth)) > 4.0
+
+
+@pytest.mark.parametrize("size", ["exponential", "lognormal:2"])
+def test_no_waiting_places_give_the_numbers_of_a_cluster_without_a_queue(size):
+    options = {"jobs": 3000, "replications": 8, "seed": 4}
+    plain = Scenario.single(CURVE, 0.8, 16, size=size)
+    none = queue(waiting=0, size=size)
+    for policy in ("greedy-p", "fixed:2"):
+        one, two = simulate(plain, policy, **options), simulate(none, policy, **options)
+        assert one.queueing is two.queueing is None
+        assert (one.blocking, one.mean_execution_time, one.mean_jobs) == (
+            two.blocking,
+            two.mean_execution_time,
+            two.mean_jobs,
+        )
