@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable
 from functools import partial
-from typing import Any
-
-import numpy as np
 
 from benchmarks.peers import queue_ciw, queue_heap, queue_model, queue_simpy
 from benchmarks.peers.queue_model import LAWS, LOADS, QueueResult
 from benchmarks.table import Row
-from moldable import Scenario, SizeLaw, SpeedUp
-from moldable.arrays import Floats, Ints
+from moldable import Scenario, SizeLaw
+from moldable.optimal import optimal_queueing
 from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.queue_run import run_queue
 from moldable.sizes import Exponential, Lognormal, Pareto
+from moldable.system.loss_system import System, build_system
 
 ROUNDS = 3
 SIZES: dict[str, SizeLaw] = {
@@ -25,57 +23,18 @@ SIZES: dict[str, SizeLaw] = {
     "lognormal": Lognormal(1.0),
     "pareto": Pareto(queue_model.PARETO_SHAPE),
 }
-OFFERED = 16
-"""Idle servers that are distinguished while jobs wait; an even price leaves none of them idle."""
+OPTIMA = ((40, 10.0), (64, 60.0))
+"""Servers and target seconds of the optimum over all policies."""
 # Target ratios of speeds.
 TIMES_HEAP, TIMES_SIMPY = 2.0, 100.0
 MOST_COST = 6.0
 
 
-@dataclass(frozen=True, eq=False)
-class EvenPriceSystem:
-    """The cluster as the arrays that `run_queue` takes."""
-
-    scenario: Scenario
-    kind_class: Ints
-    kind_width: Ints
-    kind_scale: Floats
-    wishes: tuple[Floats, ...]
-    queue_rows: tuple[Floats, ...]
-    pools: tuple[int, ...]
-    places: float = math.inf
-    shared: bool = True
-    policy_name: str = "even price"
-    policy_data: Mapping[str, Any] = field(default_factory=dict)
-    workload = property(lambda self: self.scenario.workload)
-    servers = property(lambda self: self.scenario.servers)
-    arrivals = property(lambda self: self.scenario.arrivals)
-    poisson = property(lambda self: True)  # noqa: ARG005
-
-
-def system_of(law: str, load: float, servers: int) -> EvenPriceSystem:
-    """Tabulate the even price on so many servers."""
-    curve = SpeedUp(queue_model.SPEED_UPS)
-    behind = np.arange(1, queue_model.most_behind(servers) + 1)
-    first = np.arange(queue_model.most_idle(servers) + 1)
-    alone = queue_model.even_widths(servers, first, np.array([0]))
-    queued = queue_model.even_widths(servers, np.arange(OFFERED + 1), behind)
-    rows = np.vstack((np.zeros(curve.widths.size), np.eye(curve.widths.size)))
-    return EvenPriceSystem(
-        scenario=Scenario.single(curve, load, servers, size=SIZES[law]),
-        kind_class=np.zeros(curve.widths.size, np.int64),
-        kind_width=np.asarray(curve.widths),
-        kind_scale=1.0 / np.asarray(curve.speedups),
-        wishes=(_shortened(rows[alone[:, 0]]),),
-        queue_rows=(rows[queued.T],),
-        pools=(servers,),
-    )
-
-
-def _shortened(rows: Floats) -> Floats:
-    """Drop rows at the end that are all the same but for one."""
-    different = np.flatnonzero((rows != rows[-1]).any(axis=1))
-    return rows[: different[-1] + 2]
+def system_of(law: str, load: float, servers: int) -> System:
+    """Return the even price with its default parameters on a number of servers."""
+    curve = queue_model.SPEED_UPS
+    scenario = Scenario.single(curve, load, servers, size=SIZES[law], waiting=math.inf)
+    return build_system(scenario, "even-price")
 
 
 def ours(
@@ -117,7 +76,7 @@ def rows() -> list[Row]:
                 for peer, (run, laws, arrivals) in PEERS.items():
                     if law in laws:
                         _keep(best, (peer, law, load), partial(run, law, load, arrivals, 7))
-    return [*map(_speed, best, best.values()), *_ratios(best), *_scaling()]
+    return [*map(_speed, best, best.values()), *_ratios(best), *_scaling(), *_optima()]
 
 
 def _keep(
@@ -173,4 +132,24 @@ def _scaling() -> list[Row]:
                     ratio <= MOST_COST,
                 )
             )
+    return found
+
+
+def _optima() -> list[Row]:
+    """Time the optimum over all policies at load 0.8, once its kernels are compiled."""
+    curve = queue_model.SPEED_UPS
+    optimal_queueing(Scenario.single(curve, 0.8, 10, waiting=math.inf))
+    found = []
+    for servers, longest in OPTIMA:
+        started = time.perf_counter()
+        best = optimal_queueing(Scenario.single(curve, 0.8, servers, waiting=math.inf))
+        seconds = time.perf_counter() - started
+        found.append(
+            Row(
+                f"optimum of all policies, n = {servers}, load 0.8, {best.states:,} states",
+                f"{seconds:.1f} s, mean response {best.mean_response_time:.6f}",
+                f"below {longest:g} s",
+                seconds < longest,
+            )
+        )
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator
-from typing import Final, NamedTuple, Protocol, TypeVar, cast, final
+from typing import Final, NamedTuple, TypeVar, final
 
 import numpy as np
 
@@ -37,27 +37,6 @@ UNLIMITED: Final = 1 << 62
 _Values = TypeVar("_Values", Floats, Ints)
 
 
-class Queueing(Protocol):
-    """What a system that queues jobs has in addition to one that loses them.
-
-    Attributes:
-        queue_rows: for each class the probability of each kind, by the number of jobs behind the
-            one that is offered servers, from 1, and by idle servers, from 0. The last number behind
-            and the last number of servers stand for larger ones, too; what is missing to 1 is the
-            probability that the job waits. Without any number behind, the system's `wishes` hold
-            whatever waits.
-        places: jobs that may wait; infinite if there is no limit.
-    """
-
-    @property
-    def queue_rows(self) -> tuple[Floats, ...]:
-        """Probabilities by class, jobs behind, idle servers and kind."""
-
-    @property
-    def places(self) -> float:
-        """Jobs that may wait."""
-
-
 class QueueModel(NamedTuple):
     """The constant arguments of the kernel."""
 
@@ -80,14 +59,13 @@ def queue_model(system: System, bound: float = 0.0) -> QueueModel:
         raise SimulationError(
             "classes with reserved servers have separate queues: simulate each class on its own"
         )
-    queueing = cast("Queueing", system)
     kinds = system.kind_width.size
-    ring = ring_model(system, [rows.reshape(-1, kinds) for rows in queueing.queue_rows])
+    ring = ring_model(system, [rows.reshape(-1, kinds) for rows in system.queue_rows])
     return QueueModel(
         ring,
-        np.array([rows.shape[0] for rows in queueing.queue_rows]),
-        np.array([max(rows.shape[1] - 1, 0) for rows in queueing.queue_rows]),
-        int(min(queueing.places, UNLIMITED)),
+        np.array([rows.shape[0] for rows in system.queue_rows]),
+        np.array([max(rows.shape[1] - 1, 0) for rows in system.queue_rows]),
+        int(min(system.places, UNLIMITED)),
         bound * ring.buckets_per_time,
     )
 
