@@ -10,7 +10,7 @@ from fuzz.runner import Worker
 from fuzz.session import Session, numbers
 from fuzz.verdict import Outcome, failure
 
-INPUTS = 250
+INPUTS = 500
 """The first of those that `make verify` runs."""
 
 
