@@ -25,8 +25,8 @@ CASES = (
     ("Amdahl 0.95", AMDAHL, 30, (0.5, 0.8)),
 )
 MEDIAN, WORST = 0.7, 1.5
-# Eight widths on ten servers: wide jobs leave few ways to divide the rest, and a table by idle
-# servers and waiting jobs does not see how the busy ones are divided. It is 1.7 % above.
+# 1.7 % above. Eight widths on ten servers: probably because a table by idle servers and waiting
+# jobs does not see how the busy servers are divided; that was not shown.
 EXCEPTIONS = ("Amdahl 0.95, n = 10, load 0.7",)
 SIMPLE = ("even-price", "idle-share", "greedy")
 

@@ -40,7 +40,7 @@ class TailBound(NamedTuple):
     factor: float
 
     def beyond(self, levels: float) -> float:
-        """Bound the probability of at least so many levels above the first."""
+        """Bound the probability of at least this number of levels above the first."""
         return min(1.0, math.exp(math.log(self.factor) - levels * math.log(self.theta)))
 
     def levels(self, probability: float) -> int:
