@@ -4,7 +4,7 @@
 - `console` blocks run each `$ moldable ...` line and compare what it prints;
 - `toml` and `csv` blocks that begin with `# NAME` are written to that file in the folder of the
   page, and so are JSON blocks with a title, `json title="NAME"`;
-- `sh` blocks contain make targets of a checkout, which must exist.
+- `sh` blocks contain make targets of a checkout and options of `moldable`, which must exist.
 """
 
 from __future__ import annotations
@@ -19,25 +19,31 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from sybil import Document, Region, Sybil
 from sybil.example import Example
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
+from commands import run_alone, run_here
+
 ROOT = Path(__file__).resolve().parent
+COLUMNS = 92
 
 
 def setup(namespace: dict) -> None:
     """Create a folder for the page, with the examples in it."""
     folder = Path(tempfile.mkdtemp())
     (folder / "examples").symlink_to(ROOT / "examples")
-    namespace["_folder"], namespace["_home"] = folder, Path.cwd()
-    os.chdir(folder)
+    namespace["_folder"], namespace["_home"] = folder, pytest.MonkeyPatch()
+    namespace["_home"].chdir(folder)
+    namespace["_home"].setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    namespace["_home"].setenv("XDG_RUNTIME_DIR", str(folder))
 
 
 def teardown(namespace: dict) -> None:
     """Remove the folder."""
-    os.chdir(namespace["_home"])
+    namespace["_home"].undo()
     shutil.rmtree(namespace["_folder"])
 
 
@@ -64,16 +70,9 @@ def _matches(shown: str, printed: str) -> bool:
 def _run(words: list[str], folder: Path) -> list[str]:
     *words, into = words if words[-2:-1] == [">"] else [*words, ">", ""]
     words.remove(">")
-    program = str(Path(sys.executable).with_name(words[0]))
-    environment = {**os.environ, "COLUMNS": "92", "NO_COLOR": "1"}
-    result = subprocess.run(  # noqa: S603 - our own documentation
-        [program, *words[1:]],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment,
-        check=False,
-    )
+    # `moldable run` hands the streams of its process to the job's command.
+    here = words[0] == "moldable" and words[1] != "run"
+    result = run_here(words[1:], folder, COLUMNS) if here else run_alone(words, folder, COLUMNS)
     if into:
         (folder / into).write_text(result.stdout)
     printed = (result.stderr + ("" if into else result.stdout)).splitlines()
@@ -105,11 +104,15 @@ def write_titled(example: Example) -> None:
 
 
 def check_shell(example: Example) -> str | None:
-    """Check that make knows the targets."""
+    """Check that make knows the targets, and moldable the options."""
     for line in example.parsed.splitlines():
         words = line.split("#")[0].split()
         if not words or words[0] in ("git", "cd", "pip"):
             continue
+        if words[0] == "moldable":
+            known = run_here(["--help"], ROOT, COLUMNS).stdout
+            missing = [word for word in words[1:] if word not in known.split()]
+            return f"{line!r}: moldable --help does not name {missing}" if missing else None
         if words[0] != "make":
             return f"{line!r}: only make, git, cd and pip are expected here; use a console block"
         subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, check=True, capture_output=True)  # noqa: S603, S607

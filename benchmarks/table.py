@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+# Not getrusage: its peak includes the memory of the parent process before the exec.
+PEAK_MIB = 'int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]) / 1024'
+"""Code for the peak memory of a process."""
+
 
 @dataclass(frozen=True)
 class Row:

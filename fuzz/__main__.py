@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 from fuzz.case import Case
-from fuzz.runner import Worker
+from fuzz.runner import LONGEST, Worker
 from fuzz.session import Session, numbers
 from fuzz.verdict import failure
+from moldable.text_files import write_whole
 
 
 def main(arguments: list[str]) -> int:
@@ -19,7 +20,12 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.replay is not None:
         return _replay(options.replay)
-    session = Session(options.seed, options.save, lambda text: print(text, flush=True))
+    session = Session(
+        *(options.seed, options.save, lambda text: print(text, flush=True)),
+        readers=options.readers,
+        longest=options.longest,
+        state=options.resume,
+    )
     until = session.began + options.seconds
     count = options.inputs if options.only is None else 1
     first = options.only or 0
@@ -28,7 +34,9 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted")
     print(session.summary())
-    return 1 if session.failures else 0
+    if options.table is not None:
+        write_whole(options.table, session.tally.table().encode(), "table")
+    return 1 if session.tally.failures else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -42,6 +50,16 @@ def _parser() -> argparse.ArgumentParser:
         default=os.cpu_count() or 1,
         help="number of processes (default: all cores)",
     )
+    parser.add_argument(
+        "--readers", action="store_true", help="inputs for single readers, about 500 a second"
+    )
+    parser.add_argument(
+        "--longest", type=float, default=LONGEST, help="seconds that an input may take (default 20)"
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="FILE.json", help="keep the counts, and go on from them"
+    )
+    parser.add_argument("--table", type=Path, metavar="FILE.md", help="write the counts by kind")
     parser.add_argument("--only", type=int, metavar="I", help="run only input I of the seed")
     parser.add_argument("--replay", type=Path, metavar="CASE.json", help="run a saved input")
     parser.add_argument("--save", type=Path, default=Path("fuzz-failures"), metavar="DIR")

@@ -19,6 +19,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, nan
+from pathlib import Path
 
 import numpy as np
 import scipy.stats
@@ -26,13 +27,30 @@ import scipy.stats
 from moldable import *
 from moldable.allocation import *
 from moldable.arrivals import *
+from moldable.cli.simulate import read_start
+from moldable.errors import InputError
 from moldable.exact import *
 from moldable.files import *
+from moldable.fitting.read import read_measurements
+from moldable.live.journal import read_journal
+from moldable.live.plan_file import read_plan
+from moldable.live.slurm.install import write_installation
+from moldable.live.slurm.installed_files import Installation
+from moldable.live.slurm.marks import Mark
+from moldable.live.slurm.records import (
+    JOB_FIELDS, NODE_FIELDS, read_job, read_node, split_output
+)
+from moldable.live.slurm.sbatch_options import script_options
+from moldable.model.units import parse_duration, parse_rate
+from moldable.model.waiting import checked_waiting
 from moldable.optimal import *
 from moldable.policies import *
+from moldable.policies.registry import build_policy
 from moldable.results import *
 from moldable.sizes import *
 from moldable.theory import *
+from moldable.traces import *
+from moldable.traces.class_rule import ClassRule
 from moldable.tuning import *
 """
 
@@ -75,7 +93,8 @@ class Case:
         """Write the files to a folder."""
         for name, content in self.files.items():
             target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
+            if "/" in name:
+                target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         for name, what in self.special.items():
             if what == "fifo":

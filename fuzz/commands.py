@@ -16,28 +16,36 @@ EVALUATING = ("evaluate", "simulate", "compare")
 COSTLY = ("tune", "tradeoff")
 SYSTEM = ("--speedup", "--load", "--regime", "--servers", "--workload")
 SIMULATING = ("--size", "--precision", "--seed", "--threads")
+WAITING = ("--waiting", "--slowdown-threshold")
 ARRIVALS = ("poisson", "renewal:2", "renewal:0", "renewal:pareto:1.5", "mmpp:0.5,2:0.1,0.2")
 OPTIONS = {
     "optimum": (*SYSTEM, "--plot"),
     "bounds": SYSTEM[:-1],
-    "evaluate": (*SYSTEM, *SIMULATING, "--arrivals", "--policy", "--method"),
-    "compare": (*SYSTEM, *SIMULATING, "--arrivals", "--policies", "--method"),
+    "evaluate": (*SYSTEM, *SIMULATING, *WAITING, "--arrivals", "--policy", "--method"),
+    "compare": (*SYSTEM, *SIMULATING, *WAITING, "--arrivals", "--policies", "--method"),
     "simulate": (
         *(*SYSTEM, *SIMULATING, "--policy", "--jobs", "--replications", "--warmup", "--start"),
-        *("--estimator", "--max-jobs", "--dask", "--arrivals"),
+        *("--estimator", "--max-jobs", "--dask", "--arrivals", *WAITING),
     ),
-    "tune": (*SYSTEM, *SIMULATING, "--max-blocking", "--blocking-cost", "--max-time"),
+    "tune": (
+        *(*SYSTEM, *SIMULATING, "--max-blocking", "--blocking-cost", "--max-time", "--waiting"),
+        *("--max-wait-probability", "--max-mean-wait"),
+    ),
     "tradeoff": (*SYSTEM, *SIMULATING, "--costs", "--out"),
     "reproduction": ("--scale", "--out", "--seed", "--threads"),
 }
 WORK = (
     *("--servers", "--speedup", "--load", "--regime", "--jobs", "--replications", "--precision"),
     *("--warmup", "--max-jobs", "--costs", "--max-blocking", "--max-time", "--blocking-cost"),
-    *("--size", "--arrivals", "--policy", "--policies", "--start"),
+    *("--size", "--arrivals", "--policy", "--policies", "--start", "--waiting"),
+    *("--max-wait-probability", "--max-mean-wait"),
 )
 """Options that may ask for hours of work."""
 
-CURVES = ("1,1.8", "1=1,2=1.9", "linear:2", "amdahl:0.9:2", "power:0.8:2", "usl:0.1:0.01:2")
+CURVES = (
+    *("1,1.8", "1=1,2=1.9", "linear:2", "amdahl:0.9:2", "power:0.8:2", "usl:0.1:0.01:2"),
+    *("curve:resnet18-rtx", "0.5*linear:2+0.5*1,1.2"),
+)
 LAWS = (
     *("exponential", "deterministic", "mixed-erlang", "mixed-erlang:0.4,0.6", "pareto"),
     *("pareto:1.5", "lognormal:2", "weibull:0.7", "hyperexponential:2", "sizes.csv"),
@@ -54,12 +62,14 @@ NASTY_CURVES = (
 )
 POLICIES = (
     *("greedy", "greedy-p", "greedy-p:0.7", "fixed:2", "fixed-strict:1", "rigid", "value:8"),
-    *("value:0.5", "equi", "policy.json"),
+    *("value:0.5", "equi", "even-price", "even-price:0.4,3", "idle-share"),
+    "policy.json",
 )
 NASTY_POLICIES = (
     *("value:1e308", "value:nan", "value:0", "value:-1", "value:1e11", "value:1e-300", "value:"),
     *("fixed:0", "fixed:-1", "fixed:9999999999", "greedy-p:1e308", "greedy-p:1e-308", "fixed:1e3"),
-    *("greedy-p:0.9999999999999999", "equi:1"),
+    *("greedy-p:0.9999999999999999", "equi:1", "even-price:nan,1", "even-price:1e308,1e-308"),
+    *("even-price:1", "even-price:1,0", "idle-share:1"),
 )
 
 
@@ -94,6 +104,8 @@ def valid(rng: Rng, command: str) -> Draft:
     if command in (*EVALUATING, *COSTLY):
         draft.options |= {"--seed": str(rng.randrange(9)), "--threads": rng.choice("12")}
         draft.options["--precision"] = rng.choice(("0.3", "0.5"))
+        if rng.random() < 0.3:
+            draft.options["--waiting"] = rng.choice(("0", "1", "5", "unlimited"))
     if rng.random() < {"simulate": 0.4, "evaluate": 0.03}.get(command, 0.0):
         use_size(rng, draft, rng.choice(LAWS))
     if command == "simulate":
@@ -102,13 +114,20 @@ def valid(rng: Rng, command: str) -> Draft:
         use_policy(rng, draft, rng.choice(POLICIES))
     if command == "compare" and rng.random() < 0.6:
         draft.options["--policies"] = ",".join(rng.sample(POLICIES[:-1], 2))
-    if command == "tune":
-        draft.options |= {rng.choice(("--max-blocking", "--max-time")): "0.5"}
-    if command == "tradeoff":
-        draft.options["--costs"] = "2"
+    if command in COSTLY:
+        _target(rng, draft)
     if rng.random() < 0.3:
         draft.words.append("--json")
     return draft
+
+
+def _target(rng: Rng, draft: Draft) -> None:
+    if draft.command == "tune":
+        limits = ("--max-wait-probability", "--max-mean-wait", "--max-blocking")
+        without = ("--max-blocking", "--max-time")
+        draft.options |= {rng.choice(limits if "--waiting" in draft.options else without): "0.5"}
+    else:
+        draft.options["--costs"] = "2"
 
 
 def _simulate(rng: Rng, draft: Draft) -> None:
@@ -183,6 +202,8 @@ def _invalid(rng: Rng, option: str) -> str:
         "--policy": (*NASTY_POLICIES, *POLICIES[:-1]),
         "--policies": (*(f"greedy,{policy}" for policy in NASTY_POLICIES), "greedy,greedy", ","),
         "--start": ("1=99999999999", "1=-1", "1=1,1=1", "9=1", "1=1e3", "=", "1", "1=0"),
+        "--waiting": ("-1", "0.5", "1e3", "1e308", "999999999", "inf", "nan", "unlimitted", "0x1"),
+        "--slowdown-threshold": ("-1", "0", "10s", "1e308", "nan", "10 parsecs"),
         "--method": ("chain", "closed-form", "simulate", "exact", "auto"),
         "--regime": ("0,0", "1,1", "1e308,1", "-1,0.1", "nan,nan", "1/0,1", "0.5,1e-17", "9,0.1"),
         "--costs": (

@@ -52,6 +52,29 @@ arrival_rate = "48 jobs/day"
 mean_size = "90 min"
 speedup = [1, 1.8]
 """,
+    b"""servers = 4
+waiting = "unlimited"
+[[class]]
+arrival_rate = 3
+speedup = [1, 1.8]
+[[class]]
+arrival_rate = 0.4
+speedup = { 2 = 1.5 }
+""",
+    b"""servers = 3
+waiting = 2
+[[class]]
+arrival_rate = 3
+speedup = [1, 1.8]
+[[class]]
+arrival_rate = 1
+[[class.phase]]
+share = 0.4
+speedup = [1, 1.8, 2]
+[[class.phase]]
+share = 0.6
+speedup = "linear:2"
+""",
 )
 CURVES = (
     b"width,time\n1,10\n2,6\n",
@@ -68,6 +91,8 @@ POLICIES = (
     {"policy": "thresholds", "classes": {"jobs": {"1": 1, "4": 2}}},
     {"policy": "thresholds", "classes": {"jobs": {"4": {"1": 0.5, "2": 0.5}}}},
     {"policy": {"policy": "fixed", "width": 1}, "blocking": 0.1},
+    {"policy": "even-price", "q0": 0.4, "ell": 8.0},
+    {"policy": "queue-table", "classes": {"jobs": {"0": {"1": 1, "4": 2}, "3": {"1": 1}}}},
 )
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz.case import Case
-from fuzz.generate import generate
-from fuzz.runner import Worker
-from fuzz.verdict import CODES, Outcome, failure
+from fuzz.generate import generate, generate_for_readers
+from fuzz.runner import LONGEST, Worker
+from fuzz.tally import FAILED, Tally
+from fuzz.verdict import CODES, Outcome, detail, failure
 
 PROGRESS = 30.0
 """Seconds between two lines of progress."""
@@ -31,7 +32,9 @@ class Session:
         folder: where failing inputs are saved.
         outcomes: how many inputs were answered, refused, interrupted, or failed.
         failures: how many inputs failed for each cause.
-        slowest: seconds and number of the slowest input.
+        readers: whether the inputs are those for single readers.
+        longest: seconds that an input may take.
+        state: file with the counts by kind, from which an interrupted run goes on.
         began: start time, by the monotonic clock.
     """
 
@@ -40,25 +43,41 @@ class Session:
     report: Callable[[str], None] = print
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
-    slowest: tuple[float, int] = (0.0, -1)
+    readers: bool = False
+    longest: float = LONGEST
+    state: Path | None = None
     began: float = field(default_factory=time.monotonic)
     _ended: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __post_init__(self) -> None:
+        """Start the counts."""
+        self.tally = Tally(self.seed) if self.state is None else Tally.read(self.state, self.seed)
+        self._before = self.tally.seconds
+
     def run(self, numbers: Iterator[int], workers: int, stop: Callable[[], bool]) -> None:
         """Run the inputs with these numbers until they are exhausted, or the time is over."""
-        hands = [Worker() for _ in range(workers)]
+        hands = [Worker(self.longest, warm=not self.readers) for _ in range(workers)]
+        numbers = self.tally.left(numbers)
         with ThreadPoolExecutor(workers) as pool:
             working = [pool.submit(self._serve, hand, numbers, stop) for hand in hands]
             try:
                 while wait(working, PROGRESS).not_done:
                     self.report(f"{sum(self.outcomes.values())} inputs, {self._counts()}")
+                    self._keep()
             finally:
                 self._ended = True  # an interrupt also ends the running inputs
+                self._keep()
                 for hand in hands:
                     hand.stop()
             for part in working:
                 part.result()
+
+    def _keep(self) -> None:
+        with self._lock:
+            self.tally.seconds = self._before + time.monotonic() - self.began
+            if self.state is not None:
+                self.tally.write(self.state)
 
     def _serve(self, worker: Worker, numbers: Iterator[int], stop: Callable[[], bool]) -> None:
         try:
@@ -67,7 +86,8 @@ class Session:
                     number = next(numbers, None)
                 if number is None:
                     return
-                case = generate(self.seed, number)
+                make = generate_for_readers if self.readers else generate
+                case = make(self.seed, number)
                 outcome = worker.run(case)
                 if not self._ended:
                     self._count(number, case, outcome)
@@ -77,7 +97,8 @@ class Session:
     def _count(self, number: int, case: Case, outcome: Outcome) -> None:
         cause = failure(case, outcome)
         with self._lock:
-            self.slowest = max(self.slowest, (outcome.seconds, number))
+            found = detail(outcome) if cause is None else FAILED
+            self.tally.add(number, case.kind, found, outcome.seconds, outcome.memory)
             if cause is None and outcome.code is not None:
                 self.outcomes[CODES[outcome.code]] += 1
                 return
@@ -106,7 +127,7 @@ class Session:
 
     def summary(self) -> str:
         """Return the counts as text."""
-        seconds, number = self.slowest
+        seconds, number = self.tally.slowest
         total = sum(self.outcomes.values())
         lines = [
             f"{total} inputs in {time.monotonic() - self.began:.0f} s: {self._counts()}",

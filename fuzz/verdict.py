@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from fuzz.case import Case
 
-CODES = {0: "answered", 2: "refused", 130: "interrupted"}
+CODES = {0: "answered", 2: "refused", 75: "blocked", 130: "interrupted"}
 LONGEST_MESSAGE = 10_000
 FRAME = re.compile(r'File ".*?(moldable/[\w/]+\.py)", line (\d+)')
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+ERROR = re.compile(r"(\w+Error): ")
 WARNING = re.compile(r"\.py:\d+: (\w*Warning): ")
 
 
@@ -25,6 +26,7 @@ class Outcome:
         stderr: the end of its standard error.
         length: length of its standard error, in bytes.
         seconds: time without compilation.
+        memory: largest resident memory of the worker until then, in bytes.
         died: why there is no exit code.
     """
 
@@ -33,7 +35,16 @@ class Outcome:
     stderr: str = ""
     length: int = 0
     seconds: float = 0.0
+    memory: int = 0
     died: str = ""
+
+
+def detail(outcome: Outcome) -> str:
+    """Return "accepted", the class of the error that a call ended with, or the exit code."""
+    if outcome.code == 0:
+        return "accepted"
+    found = ERROR.match(outcome.stderr)
+    return found[1] if found else f"exit code {outcome.code}"
 
 
 def failure(case: Case, outcome: Outcome) -> str | None:
@@ -42,7 +53,8 @@ def failure(case: Case, outcome: Outcome) -> str | None:
         return outcome.died
     if "Traceback (most recent call last)" in outcome.stderr:
         return f"traceback: {_cause(outcome.stderr)}"
-    if outcome.code not in CODES or (outcome.code == 130 and not case.heavy):
+    wrong = (outcome.code == 130 and not case.heavy) or (outcome.code == 75 and case.kind != "run")
+    if outcome.code not in CODES or wrong:
         return f"exit code {outcome.code}"
     if found := WARNING.search(outcome.stderr):
         return f"Python warning: {found[1]} in {_place(outcome.stderr) or 'a library'}"
@@ -53,7 +65,8 @@ def _output_failure(case: Case, outcome: Outcome) -> str | None:
     """Check the output."""
     if outcome.length > LONGEST_MESSAGE:
         return f"message over {LONGEST_MESSAGE} bytes ({case.kind})"
-    if case.call is None and CONTROL.search(outcome.stdout + outcome.stderr):
+    printed = outcome.stderr + (outcome.stdout if case.call is None else "")
+    if case.kind != "call" and CONTROL.search(printed):
         return f"control character printed ({case.kind})"
     if outcome.code == 2 and not outcome.stderr.strip():
         return "refused without a message"

@@ -75,6 +75,7 @@ def run(case: Case) -> dict[str, Any]:
     try:
         case.lay_out(folder)
         os.chdir(folder)
+        os.environ["XDG_RUNTIME_DIR"] = str(folder)
         sys.stdout, sys.stderr = captured
         code = _guarded(case)
     finally:
@@ -122,10 +123,8 @@ def _command(arguments: tuple[str, ...]) -> None:
 
 
 def _call(case: Case) -> None:
-    names: dict[str, Any] = {}
     try:
-        exec(PREAMBLE, names)  # noqa: S102 - the expression is ours
-        answer = eval(case.call or "None", names)  # noqa: S307
+        answer = eval(case.call or "None", dict(_names()))  # noqa: S307 - the expression is ours
         print(repr(answer)[:KEPT])
     except MoldableError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
@@ -133,7 +132,7 @@ def _call(case: Case) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        if any(
+        if case.kind != "call" or any(
             "/moldable/" in frame.filename for frame in traceback.extract_tb(error.__traceback__)
         ):
             raise
@@ -143,6 +142,14 @@ def _call(case: Case) -> None:
         print(json.dumps(answer.to_dict(), allow_nan=False))
 
 
+@functools.cache
+def _names() -> dict[str, Any]:
+    """Return the names that expressions use."""
+    names: dict[str, Any] = {}
+    exec(PREAMBLE, names)  # noqa: S102
+    return names
+
+
 def _import_all() -> None:
     """Import what inputs may need: an interrupted import would leave an incomplete module."""
     for module in pkgutil.walk_packages(moldable.__path__, "moldable."):
@@ -150,7 +157,7 @@ def _import_all() -> None:
             importlib.import_module(module.name)
     for name in ("matplotlib.figure", "matplotlib.backends.backend_svg", "scipy.sparse.linalg"):
         importlib.import_module(name)
-    exec(PREAMBLE, {})  # noqa: S102
+    _names()
 
 
 def _follow(parent: int, leave: Callable[[int], object]) -> None:
@@ -185,6 +192,7 @@ def main() -> None:
     os._exit = leave
     typer.main.get_command = functools.cache(typer.main.get_command)  # half of an input's time
     os.environ |= {"COLUMNS": "80", "NO_COLOR": "1", "MPLBACKEND": "agg"}
+    os.environ["PATH"] = os.devnull  # no input may reach the programs of a real Slurm
     for category in (RuntimeWarning, UserWarning, FutureWarning):
         warnings.simplefilter("always", category)  # not only once in this process
     event.register("numba:compile", _Compiling(report))
@@ -199,6 +207,7 @@ def main() -> None:
         done = run(case)
         if _size() > limit - MEMORY // 2:
             gc.collect()
+        done["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         report({"done": done, "restart": _size() > limit - MEMORY // 2})
 
 

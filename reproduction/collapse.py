@@ -165,7 +165,7 @@ def publish(results: Results) -> Publication:
     finding = (
         f"For widths 1 and 2 the state collapses to the plane as in the paper. For widths 3 and 4 "
         f"the collapse lemma fails: at n = {worst['servers']} more than one narrower job runs with "
-        f"probability {_several(worst):.3f}, which would be 0 by the lemma."
+        f"probability {_several(worst):.3f}; the lemma states 0."
     )
     return Publication(
         tables={"collapse": [_row(part) for part in (*ones, *threes)]},

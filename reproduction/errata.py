@@ -66,4 +66,4 @@ def publish(results: Results) -> Publication:
     )
 
 
-EXPERIMENT: Final = Experiment("errata", "What the paper leaves open or gets wrong", cells, publish)
+EXPERIMENT: Final = Experiment("errata", "Errors and open points of the paper", cells, publish)

@@ -32,7 +32,7 @@ class Erratum:
 
 P2 = Erratum(
     "property-p2",
-    "The second property of speed-up curves is weaker than what is used",
+    "The second assumption on speed-up curves is weaker than what the proof uses",
     "Concavity and, therefore, s_i/i non-increasing; Theorem 1(iii) then gives consecutive widths.",
     """
 from moldable import SpeedUp, optimum
@@ -81,11 +81,11 @@ large = simulate(Scenario.single(curve, 0.8, 4000), jobs=100_000, warmup=10, see
 narrow = 4000 * (large.mean_jobs[1] + large.mean_jobs[2])
 narrow > 10                                      # on average
 """,
-    "It holds for one width and for i1 = 1, but not for two widths with i1 >= 2: in a full system "
-    "a width-4 job ends, a width-3 job arrives, one server is left, and the next arrival is a "
-    "second narrow job. With 20 servers at load 0.8 (widths 3 and 4) the exact probability of "
-    "more than one narrow job is {several:.4f}; with 4000 servers there are {narrow:.1f} of them "
-    "on average.",
+    "The lemma holds for one width and for i1 = 1, but not for two widths with i1 >= 2: in a full "
+    "system a width-4 job ends, a width-3 job arrives, one server is left, and the next arrival is "
+    "a second narrow job. With 20 servers at load 0.8 (widths 3 and 4) the exact probability of "
+    "more than one narrow job is {several:.4f}; with 4000 servers {narrow:.1f} narrow jobs run on "
+    "average.",
 )
 
 DRIFT = Erratum(
@@ -113,7 +113,7 @@ for n in (400, 4000, 40000):
 
 SIGN = Erratum(
     "sign",
-    "States that the proof drops contribute to the sum",
+    "States that the proof neglects contribute to the sum",
     "Proof of Proposition 2, two widths: with fewer than i1 idle servers only states with x_i <= "
     "y_i for both widths are kept, the others being bounded by zero.",
     """
@@ -131,14 +131,14 @@ dropped = (20 - widths @ counts < theory.optimum.i1) & (short < 0).any(axis=0)
 left_out = float(((speeds * y) @ short * dropped) @ weights)
 left_out > 0
 """,
-    "With 20 servers at load 0.8 the dropped states contribute {left_out:+.5f} to the sum, which "
-    "is not negative. With the two lemmas above, the bounds for two widths have gaps in their "
-    "proof; those for one width are complete for fixed d.",
+    "With 20 servers at load 0.8 the neglected states contribute {left_out:+.5f} to the sum, so "
+    "zero is not an upper bound. With the two lemmas above, the proof of the bounds for two "
+    "widths has gaps; for one width it is complete for fixed d.",
 )
 
 LOOSE = Erratum(
     "loose",
-    "The bounds say nothing at the paper's own size",
+    "The bounds are trivial at the size of the paper's system",
     "Theorem 2 bounds the blocking probability at every n.",
     """
 from moldable import Regime, SpeedUp
@@ -150,10 +150,10 @@ stated = [bounds(curve, load, n).blocking for load in loads]
 growing = [bounds(SpeedUp.linear(d), 0.8, d * d).blocking for d in (10, 100, 1000)]
 [round(bound, 1) for bound in growing]           # one width, d = sqrt(n): d = o(n) holds
 """,
-    "At n = 4000 on the sub-linear curve the bounds on a probability are {stated[0]:.1f}, "
-    "{stated[1]:.1f} and {stated[2]:.1f} in the paper's three regimes. With d growing they need "
-    "more than the stated d = o(n) to vanish: for one width and d = sqrt(n) the bound grows, "
-    "{growing[0]:.1f}, {growing[1]:.1f}, {growing[2]:.1f} at d = 10, 100, 1000.",
+    "At n = 4000 on the sub-linear curve the bounds are {stated[0]:.1f}, {stated[1]:.1f} and "
+    "{stated[2]:.1f} in the paper's three regimes, above 1. For growing d the stated condition "
+    "d = o(n) is not sufficient for convergence to 0: for one width and d = sqrt(n) the bound "
+    "increases, {growing[0]:.1f}, {growing[1]:.1f}, {growing[2]:.1f} at d = 10, 100, 1000.",
 )
 
 ESTIMATOR = Erratum(
@@ -177,10 +177,11 @@ counted = simulate(scenario, estimator="completed_only", **options).mean_executi
 measured, error = counted.value - mean, counted.half_width / 1.96
 abs(measured) > 4 * error, abs(measured - predicted) < 4 * error
 """,
-    "Jobs that are still running at the end are left out, and they are long. With 100 servers "
+    "Jobs that are still running at the end are not counted, and long jobs are more likely to be "
+    "among them. With 100 servers "
     "and runs of 20,000 arrivals the exact mean is {mean:.5f}; the mean of the completed jobs "
     "differs by {measured:+.5f} (standard error {error:.5f}), and -Var(D)/T predicts "
-    "{predicted:+.5f}. The numbers of the table have the same bias at the paper's size.",
+    "{predicted:+.5f}. The numbers of the table have the same kind of bias.",
 )
 
 INSENSITIVITY = Erratum(
@@ -202,13 +203,13 @@ remainder = blocking(23, Exponential()), blocking(23, Hyperexponential(2.0))
 """,
     "With 20 servers and width 5 blocking is {divides[0]:.8f} for exponential and "
     "{divides[1]:.8f} for hyperexponential sizes (coefficient of variation 2), both by the "
-    "chain; with 23 servers, three of them left over, it is {remainder[0]:.8f} and "
+    "chain. With 23 servers, which width 5 does not divide, it is {remainder[0]:.8f} and "
     "{remainder[1]:.8f}.",
 )
 
 START = Erratum(
     "start",
-    "Heavy tails from an empty start do not settle",
+    "With heavy tails, runs from an empty start do not reach equilibrium",
     "The Pareto column of the table differs from the others; the paper does not say why.",
     """
 from moldable import Scenario, SpeedUp, simulate
@@ -226,16 +227,16 @@ for start in ("equilibrium", "empty"):
 
 abs(off["equilibrium"]) < 4, off["empty"] < -4
 """,
-    "The residual time of a running Pareto job has no mean, and a cluster that starts empty lacks "
-    "long jobs throughout the run. With 100 servers and width 5 only, blocking is Erlang's "
-    "{exact:.6f} for every law; runs of 5,000 arrivals give {found[equilibrium]:.5f} from "
+    "The residual time of a running Pareto job has infinite mean, so a cluster that starts empty "
+    "has too few long jobs throughout the run. With 100 servers and width 5 only, blocking is "
+    "Erlang's {exact:.6f} for every law; runs of 5,000 arrivals give {found[equilibrium]:.5f} from "
     "equilibrium ({off[equilibrium]:+.1f} standard errors) and {found[empty]:.5f} from an empty "
     "start ({off[empty]:+.1f}).",
 )
 
 RATE = Erratum(
     "rate",
-    "In section 6, mu_j is a rate",
+    "In Section 6, mu_j is a rate, not a mean size",
     "Class j has mean size mu_j, and rho_j = lambda_j/mu_j.",
     """
 from moldable import JobClass, Scenario, SpeedUp, Workload, evaluate
@@ -245,14 +246,14 @@ answer = evaluate(Scenario(Workload((long_jobs,)), 100), FixedWidth(1))
 running = 100 * answer.mean_jobs[1]
 round(running, 6)                                # 10 x 2, not 10 / 2
 """,
-    "Ten jobs per unit of time of mean size 2 keep {running:.3f} servers busy: rho_j is rate x "
+    "Ten jobs of mean size 2 per unit of time keep {running:.3f} servers busy: rho_j is rate x "
     "mean size, so mu_j must be 1 / mean size. The classes of this library have both, as "
     "`arrival_rate` and `mean_size`.",
 )
 
 MIXED_ERLANG = Erratum(
     "mixed-erlang",
-    "Which mixed-Erlang law the table uses",
+    "The mixed-Erlang law of the table is not specified",
     "Two exponential phases with probabilities 0.4 and 0.6.",
     """
 from moldable import Regime, Scenario, SpeedUp
@@ -268,10 +269,9 @@ exact = stationary_law(scenario).performance().mean_execution_time.value
 by_method = exact - variance / (5e6 / (n * load))
 round(by_method, 4)
 """,
-    "Read as one phase with probability 0.4 and two with 0.6, of the common rate {rate:g}, the "
-    "law has variance {variance:.5f}, and the bias of the paper's method takes the mean "
-    "execution time in the Halfin-Whitt regime from {exact:.5f} to {by_method:.5f}; the paper "
-    "prints 0.9933.",
+    "With one phase with probability 0.4 and two with 0.6, all of rate {rate:g}, the variance is "
+    "{variance:.5f}. The paper's method then changes the mean execution time in the Halfin-Whitt "
+    "regime from {exact:.5f} to {by_method:.5f}; the paper prints 0.9933.",
 )
 
 FLUID = Erratum(
@@ -286,8 +286,8 @@ path = FluidPath(optimum(SpeedUp([1, 1.8, 2.5, 3, 3.4]), 0.8), [1, 0, 0, 0, 0])
 busiest = float(path.busy_fraction(np.linspace(0, 10, 10001)).max())
 round(busiest, 4)
 """,
-    "From x = (1, 0, 0, 0, 0) at load 0.8 they take the busy fraction of the servers to "
-    "{busiest:.3f}. They are the limit only while it stays below 1.",
+    "From x = (1, 0, 0, 0, 0) at load 0.8 the busy fraction of their solution increases to "
+    "{busiest:.3f}. The solution is the limit only while it stays below 1.",
 )
 
 ERRATA: Final = (

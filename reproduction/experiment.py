@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from moldable import Performance, Policy, Scenario, evaluate, simulate
+from moldable import Policy, Scenario, evaluate, simulate
+from moldable.results import Performance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -147,17 +147,17 @@ def publish(results: Results) -> Publication:
         "fluid-distance",
         "greedy(p*), sub-linear curve, load 0.8. Left: largest distance of a path from the fluid "
         "equations within 3 mean sizes, mean and 95 % interval. Right: from a cluster full of "
-        "width-1 jobs the equations (dashed) need more servers than there are, so no cluster "
-        "follows them.",
+        "width-1 jobs the solution of the equations (dashed) exceeds the capacity.",
         partial(_draw_distance, parts={**within, BEYOND.words: beyond}),
         size=(9.2, 4.0),
     )
     finding = (
-        f"Simulated paths converge to the fluid equations like n to the power "
-        f"{' and '.join(f'{slope:.2f}' for slope in slopes.values())} from starts "
-        f"that stay within capacity. From a cluster full of width-1 jobs the equations need "
-        f"{beyond[-1]['largest_busy_fraction']:.2f} times the number of servers, and the distance "
-        f"of the paths is still {beyond[-1]['farthest']:.2f} at n = {beyond[-1]['servers']:,}."
+        f"Simulated paths converge to the solution of the fluid equations at the rates "
+        f"{' and '.join(f'n^{slope:.2f}' for slope in slopes.values())} if it stays within "
+        f"capacity. Started from a cluster full of width-1 jobs, it uses "
+        f"{beyond[-1]['largest_busy_fraction']:.2f} times the number of servers, and simulated "
+        f"paths are at distance {beyond[-1]['farthest']:.2f} from it at "
+        f"n = {beyond[-1]['servers']:,}."
     )
     return Publication(
         tables={"fluid": [_row(s, part) for s in STARTS for part in s.along(results)]},
@@ -196,20 +196,18 @@ def _page(results: Results, slopes: Mapping[str, float], paths: Drawing, distanc
         [
             (
                 f"Sub-linear curve, load {beyond['load']:g}, exponential sizes, {beyond['runs']} "
-                f"paths for each start and n, followed event by event for {HORIZON:g} mean sizes."
+                f"paths for each start and n, simulated for {HORIZON:g} mean sizes."
             ),
             paths.link,
             "## Distance of the paths",
             "The largest l1 distance of the jobs per server from the equations:",
             markdown_table(header, body),
-            " ".join(
-                f"If {s}, it decreases like n to the power {k:.2f}." for s, k in slopes.items()
-            ),
+            " ".join(f"If {s}, it decreases as n^{k:.2f}." for s, k in slopes.items()),
             "## Where the equations are not the limit",
             (
-                f"From a cluster full of width-1 jobs the equations take the busy fraction to "
-                f"{beyond['largest_busy_fraction']:.3f}, which no cluster can follow. The "
-                f"distance of the paths is still {beyond['farthest']:.3f} at "
+                f"From a cluster full of width-1 jobs the busy fraction of the fluid equations "
+                f"increases to {beyond['largest_busy_fraction']:.3f}, above the capacity. "
+                f"Simulated paths are at distance {beyond['farthest']:.3f} at "
                 f"n = {beyond['servers']:,}."
             ),
             distance.link,

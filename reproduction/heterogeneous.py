@@ -13,8 +13,9 @@ from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, final
 
-from moldable import JobClass, Performance, Scenario, SpeedUp, Workload, reserve, reserve_whole
+from moldable import JobClass, Scenario, SpeedUp, Workload, reserve, reserve_whole
 from moldable.exact import stationary_law
+from moldable.results import Performance
 from reproduction.convergence import power_law
 from reproduction.experiment import (
     Cell,
@@ -286,7 +287,7 @@ def _sentences(found: Found) -> list[str]:
     """Return the main findings."""
     spread = [max(_blocking(w[POOL][-1])) - min(_blocking(w[POOL][-1])) for w in found.values()]
     same = (
-        f"In one pool all classes have the same blocking (within {max(spread):.1g} here, the noise "
+        f"In one pool all classes have the same blocking (within {max(spread):.1g} here, the error "
         f"of the simulation), because one idle server is enough for any job and all classes see "
         f"the same distribution of idle servers. On reserved servers their blocking differs."
     )
@@ -308,9 +309,10 @@ def _sentence(example: str, ways: Mapping[str, list[Result]]) -> str:
     )
     return (
         f"{example.capitalize()} at n = {n[-1]:,}: every class on reserved servers is within "
-        f"{100 * worst:.2g} % of its D*; jobs are blocked with probability "
-        f"{reserved[-1]['blocking']:.4f} there and {pool[-1]['blocking']:.4f} in one pool, and "
-        f"blocking decreases like n to the power {slopes[0]:.2f} and {slopes[1]:.2f}."
+        f"{100 * worst:.2g} % of its D*. The blocking probability is "
+        f"{reserved[-1]['blocking']:.4f} on reserved servers and {pool[-1]['blocking']:.4f} in one "
+        f"pool; in this order "
+        f"blocking decreases as n^{slopes[0]:.2f} and n^{slopes[1]:.2f}."
     )
 
 

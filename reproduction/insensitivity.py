@@ -280,13 +280,14 @@ def _finding(rows: list[Difference]) -> str:
     seen = [each for each in rows if not each.none_seen]
     if not seen:
         return (
-            f"No law changes blocking: {len(exact)} of {len(rows)} answers are exact and equal to "
-            f"{max(abs(e.blocking.value) for e in exact):.0e} of their value, the others within "
-            f"{ALLOWED:g} standard errors."
+            f"The size law does not change blocking: {len(exact)} of {len(rows)} answers are exact "
+            f"and equal within a relative error of "
+            f"{max(abs(e.blocking.value) for e in exact):.0e}, the others within {ALLOWED:g} "
+            f"standard errors."
         )
     most = max(seen, key=lambda each: abs(each.blocking.value))
     return (
-        f"{len(seen)} of {len(rows)} answers differ from exponential sizes significantly, "
+        f"{len(seen)} of {len(rows)} answers differ significantly from exponential sizes; "
         f"the largest difference is {most.blocking.percent} (n = {most.servers}, {most.law})."
     )
 

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from moldable import Optimum
+from moldable.results import Optimum
 from reproduction.convergence import Floats
 
 BLOCK: Final = 65_536

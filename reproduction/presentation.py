@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from moldable import Estimate
+from moldable.results import Estimate
 from reproduction.experiment import Drawing, Result
 
 if TYPE_CHECKING:

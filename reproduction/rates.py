@@ -84,13 +84,13 @@ def _page(every: list[Series], figure: Drawing) -> str:
     return "\n\n".join(
         [
             (
-                "greedy(p*), exponential sizes. A slope is the exponent of n of the power law "
-                "fitted to the larger half of the n, next to the exponent of Theorem 2. "
+                "greedy(p*), exponential sizes. A slope is the exponent of a power law fitted to "
+                "the larger half of the values of n, next to the exponent of Theorem 2. "
                 "The theorem requires alpha > 0; its exponent at alpha = 0 is shown for the "
                 "mean-field regime. Distance is E||x - y*|| in jobs per server, and the gap in "
-                "time |E[D] - D*| in mean sizes, where D* belongs to the load of each n. With "
-                "one width, the n are not multiples of 5: at multiples every accepted job "
-                "gets width 5, and the gap in time is exactly 0."
+                "time |E[D] - D*| in mean sizes, where D* is the optimum at the load of each n. "
+                "With one width, no n is a multiple of 5: at multiples every accepted job gets "
+                "width 5, and the gap in time is exactly 0."
             ),
             figure.link,
             "## Slopes",
@@ -113,9 +113,9 @@ def _how_exact(every: list[Series]) -> str:
         others = [p.servers for p in one.points[DISTANCE] if not p.exact]
         if others:
             notes.append(
-                f"For {one.words} the distance is exact only up to n = {max(exact):,}, where the "
-                f"chain in as many dimensions as widths can be solved; from n = {min(others):,} on "
-                f"it is the time average of a path followed event by event, with its interval."
+                f"For {one.words} the distance is exact up to n = {max(exact):,}, where the chain "
+                f"with a dimension for each width can be solved. From n = {min(others):,} on it is "
+                f"the time average of a simulated path, with its confidence interval."
             )
     return " ".join([*notes, "All other distances are exact at every n."])
 
@@ -145,13 +145,13 @@ def _sentences(every: list[Series]) -> list[str]:
     n = two[0].points[BLOCKING][-1].servers
     return [
         (
-            f"With two widths the distance decreases like n to the power {fitted}, faster than the "
-            f"stated {stated}, and blocking like n to the power {blocking}: the orders of the "
-            f"theorem are upper bounds and not sharp here."
+            f"With two widths the distance decreases with the exponents {fitted} of n (the theorem "
+            f"states {stated}), and blocking with {blocking}: the orders of the theorem are upper "
+            f"bounds, and not sharp here."
         ),
         (
-            f"The stated bounds on blocking with two widths, whose proof has a gap, are {bound} at "
-            f"n = {n:,}: a probability is never above 1, so they say nothing at any size here."
+            f"The bounds on blocking with two widths, whose proof has a gap, are {bound} at "
+            f"n = {n:,}. They exceed 1 at every n here, so they are trivial."
         ),
     ]
 

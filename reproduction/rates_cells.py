@@ -15,8 +15,9 @@ from typing import Final, final
 
 import numpy as np
 
-from moldable import Optimum, optimum
+from moldable import optimum
 from moldable.exact import stationary_law
+from moldable.results import Optimum
 from moldable.theory import Bounds, bounds
 from reproduction import sweep
 from reproduction.convergence import PowerLaw, mean_interval, power_law

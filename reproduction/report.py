@@ -25,14 +25,14 @@ reproduced with `python -m reproduction all --scale {scale} --seed {seed}`
 (moldable {version}, numpy {numpy}, numba {numba}; {machine}).
 {effort}
 
-This page and those it links to are generated from the results by `make paper`; no number was copied
-by hand."""
+This page and the pages that it links to are generated from the results by `make paper`."""
 
 _OVERVIEW: Final = """\
 # The paper, reproduced
 
-`python -m reproduction` computes every figure and table of the paper at its original scale, with a
-verdict on each number. These pages come from one run (scale {scale}, seed {seed})."""
+`python -m reproduction` computes every figure and table of the paper at its original scale, and
+states for each number whether it agrees. These pages come from one run (scale {scale}, seed
+{seed})."""
 
 WHERE: Final = Path("docs/paper")
 FENCE: Final = "```"
@@ -78,10 +78,15 @@ def _write_pages(folder: RunFolder, made: dict[str, Publication], target: Path) 
         version=manifest["versions"]["moldable"],
         numpy=manifest["versions"]["numpy"],
         numba=manifest["versions"]["numba"],
-        machine="; ".join(manifest["machines"]),
+        machine="; ".join(_distinct(manifest["machines"])),
         effort=_effort(folder),
     )
     _write(target / "REPRODUCTION.md", _listed(summary, made, f"{WHERE.as_posix()}/"))
+
+
+def _distinct(machines: list[str]) -> list[str]:
+    """Leave out shorter descriptions of the same machine."""
+    return [m for m in machines if not any(n != m and n.startswith(m) for n in machines)]
 
 
 def _effort(folder: RunFolder) -> str:
@@ -91,9 +96,9 @@ def _effort(folder: RunFolder) -> str:
     method = [timing for key, timing in timings.items() if key.startswith("method/")]
     arrivals, seconds = (sum(timing[what] for timing in method) for what in ("arrivals", "seconds"))
     return (
-        f"It took {sum(t['seconds'] for t in timings.values()) / 60:.1f} minutes in all and the "
-        f"table alone {sum(t['seconds'] for t in used) / 60:.1f}; its {len(method)} cells by the "
-        f"paper's method, {arrivals / 1e9:.2f} billion arrivals, took {seconds / 60:.1f} of them."
+        f"The run took {sum(t['seconds'] for t in timings.values()) / 60:.1f} minutes, Table 1 "
+        f"{sum(t['seconds'] for t in used) / 60:.1f} of them. Its {len(method)} simulations by the "
+        f"paper's method ({arrivals / 1e9:.2f} billion arrivals) took {seconds / 60:.1f} minutes."
     )
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
-from moldable import Greedy, Performance, Policy, Scenario, optimum
+from moldable import Greedy, Policy, Scenario, optimum
 from moldable.exact import stationary_law
+from moldable.results import Performance
 from reproduction.experiment import (
     Cell,
     Drawing,
@@ -299,11 +300,11 @@ def _remainder(results: Results) -> str:
     odd = [n for n in SIZES[results.scale] if n % widest]
     part = results[key(Setting(LINEAR, "Halfin-Whitt"), odd[0])][GREEDY_P]
     return (
-        f"Where {widest} does not divide n ({', '.join(f'{n:,}' for n in odd)}) the servers left "
-        f"over are granted to one narrower job at a time. On the linear curve, Halfin-Whitt, "
-        f"n = {odd[0]}, this increases the mean execution time to "
-        f"{estimate(part, 'mean_execution_time')} from "
-        f"{part['mean_execution_time_limit']:g}, which holds exactly at every multiple."
+        f"Where {widest} does not divide n ({', '.join(f'{n:,}' for n in odd)}) the remaining "
+        f"servers are granted to one narrower job at a time. On the linear curve, Halfin-Whitt, "
+        f"n = {odd[0]}, this increases the mean execution time from "
+        f"{part['mean_execution_time_limit']:g}, its exact value at every multiple, to "
+        f"{estimate(part, 'mean_execution_time')}."
     )
 
 
@@ -314,9 +315,9 @@ _BLOCKING: Final = Quantity(
     "blocking probability",
     f"Blocking probability against the number of servers. {_BARS} 0 for greedy(p*) and "
     "1 - (s_d/d)/load for greedy on the sub-linear curve.",
-    "Blocking of greedy(p*) vanishes as the paper shows, but slowly: on the sub-linear curve "
-    "it is still {ours} at n = {n:,} (regimes in the paper's order); that of greedy is {greedy}, "
-    "with the limits {greedy_limit}.",
+    "The blocking probability of greedy(p*) converges to 0, as the paper proves, but slowly. On "
+    "the sub-linear curve at n = {n:,} it is {ours} (mean-field, Halfin-Whitt, "
+    "super-Halfin-Whitt). That of greedy is {greedy}, close to its limits {greedy_limit}.",
 )
 _TIME: Final = Quantity(
     "mean_execution_time",
@@ -324,8 +325,8 @@ _TIME: Final = Quantity(
     "mean execution time (mean sizes)",
     f"Mean execution time of accepted jobs against the number of servers. {_BARS} D* at the load "
     "of n for greedy(p*) and 1/s_d for greedy.",
-    "Mean execution time of greedy(p*) on the sub-linear curve reaches {ours} at n = {n:,}, D* "
-    "is {ours_limit} there; greedy is faster, {greedy}, but blocks more jobs.",
+    "The mean execution time of greedy(p*) on the sub-linear curve at n = {n:,} is {ours}, and the "
+    "optimum D* is {ours_limit}. Greedy is faster, {greedy}, but blocks more jobs.",
 )
 BLOCKING: Final = Experiment(
     "blocking",

@@ -107,8 +107,8 @@ exponential sizes. Neither effect is a property of the policy: from an equilibri
 sizes give the same results as the others, within the errors shown."""
 
 _OVERVIEW: Final = """\
-Printed / ours by the same method / ours without bias; numbers that agree by the paper's method only
-are in italics, those that disagree in bold."""
+Each cell: printed in the paper / computed here by the paper's method / computed here without bias.
+Numbers that agree by the paper's method only are in italics, numbers that disagree in bold."""
 
 
 def _line(each: Compared) -> list[str]:
@@ -154,18 +154,18 @@ def _findings(compared: list[Compared], size: Size) -> list[str]:
     found = [
         f"Table 1, {len(compared)} numbers: {verdicts}.",
         (
-            f"By the paper's own method ({size.runs} runs of {size.arrivals:,} arrivals) {reached} "
-            f"of {len(compared)} agree. The largest deviation, {worst.words}, is "
-            f"{worst.method_deviation:.1f} of the {ALLOWED:g} standard errors allowed beyond "
-            f"rounding (Student's t distribution)."
+            f"By the paper's method ({size.runs} runs of {size.arrivals:,} arrivals) {reached} "
+            f"of {len(compared)} numbers agree. The largest deviation beyond rounding is "
+            f"{worst.method_deviation:.1f} standard errors ({worst.words}); {ALLOWED:g} are "
+            f"allowed (Student's t distribution)."
         ),
         (
-            f"Where an exact answer is known, our simulations from equilibrium agree with it "
-            f"within {ALLOWED:g} standard errors in {met} of {len(exact)} numbers."
+            f"Simulations started in equilibrium agree with the exact value within {ALLOWED:g} "
+            f"standard errors for {met} of the {len(exact)} numbers whose exact value is known."
         ),
     ]
     wrong = [
-        f"{each.words} is printed {each.printed}, ours {each.by_method} by the same method, "
+        f"{each.words} is {each.printed} in the paper, {each.by_method} here by the same method, "
         f"{each.right} without bias"
         for each in compared
         if each.verdict is Verdict.DISAGREES

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
-from moldable import Performance, Scenario
+from moldable import Scenario
 from moldable.exact import stationary_law
+from moldable.results import Performance
 from reproduction.bias import DEFICITS, Response, predict
 from reproduction.experiment import (
     Cell,

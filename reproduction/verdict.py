@@ -17,7 +17,7 @@ from typing import Final, Self, final
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from moldable import Estimate
+from moldable.results import Estimate
 
 MANY: Final = 10**6
 """Number of runs from which a standard error counts as known."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import subprocess
-import sys
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from moldable.cli import main
+from browser import Browser, chromium
+from commands import run_alone, run_here
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300.0
@@ -33,19 +32,32 @@ settings.load_profile("moldable")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_runtime_folder(tmp_path_factory) -> Iterator[None]:
+    """Keep the jobs of tests apart from those of the user, and from other tests in parallel."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("session")))
+        yield
+
+
 @pytest.fixture(scope="session")
-def real_curves() -> list[dict]:
-    """Published curves that are not part of the project; tests that need them skip without."""
+def real_data() -> Path:
+    """Folder of published data that are not part of the project; tests skip without it."""
     folder = Path(os.environ.get("MOLDABLE_DATA", ROOT.parent / "shared" / "data"))
-    path = folder / "representative_curves.json"
-    if not path.is_file():
-        pytest.skip(f"no measured curves at {path}; set MOLDABLE_DATA to their folder")
-    return json.loads(path.read_text())
+    if not (folder / "representative_curves.json").is_file():
+        pytest.skip(f"no measured curves in {folder}; set MOLDABLE_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real_curves(real_data) -> list[dict]:
+    """Published curves that are not part of the project; tests that need them skip without."""
+    return json.loads((real_data / "representative_curves.json").read_text())
 
 
 @pytest.fixture
 def run():
-    """Run the command in this process, which avoids importing everything each time.
+    """Run the command in this process.
 
     Tests of signals, pipes, terminals and start-up use `run_process` instead.
     """
@@ -53,20 +65,7 @@ def run():
     def run_command(
         *arguments: str, cwd: Path = ROOT, columns: int = 100
     ) -> subprocess.CompletedProcess[str]:
-        out, err, code = io.StringIO(), io.StringIO(), 0
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-            patch.setattr(sys, "argv", ["moldable", *arguments])
-            patch.setattr(os, "_exit", sys.exit)
-            patch.setenv("COLUMNS", str(columns))
-            patch.setenv("NO_COLOR", "1")
-            patch.chdir(cwd)
-            try:
-                main()
-            except SystemExit as ended:
-                code = ended.code or 0
-        return subprocess.CompletedProcess(
-            ["moldable", *arguments], code, out.getvalue(), err.getvalue()
-        )
+        return run_here(arguments, cwd, columns)
 
     return run_command
 
@@ -78,16 +77,19 @@ def run_process():
     def run_command(
         *arguments: str, cwd: Path = ROOT, columns: int = 100
     ) -> subprocess.CompletedProcess[str]:
-        command = [str(Path(sys.executable).with_name("moldable")), *arguments]
-        environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            cwd=cwd,
-            env=environment,
-            timeout=LONGEST,
-            check=False,
-        )
+        return run_alone(("moldable", *arguments), cwd, columns, LONGEST)
 
     return run_command
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium; without one tests are skipped, or fail on the build server."""
+    program = chromium()
+    if program is None:
+        reason = "Chromium is not installed; install it with: make engines"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with Browser(program) as found:
+        yield found

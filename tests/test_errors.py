@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from moldable import MoldableError, Scenario, SpeedUp, errors
-from moldable.errors import InputError
+from moldable.errors import InputError, suggest
 
 LONGEST = 1000
 
@@ -59,3 +59,7 @@ def test_an_error_of_a_check_names_its_parameter():
     assert caught.value.parameter == "load"
     assert str(caught.value) == f"load={caught.value.message}"
     assert MoldableError("no curve").parameter is None
+
+
+def test_a_word_in_capitals_is_recognised():
+    assert suggest("EQUI", ("equi", "greedy")).startswith("did you mean 'equi'?")

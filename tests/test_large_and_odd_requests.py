@@ -26,7 +26,7 @@ SCENARIO = Scenario.single(CURVE, 0.8, 40)
 
 def test_huge_clusters_are_refused_before_memory_is_taken():
     for servers in (10**8, 10**12):
-        with pytest.raises(MoldableError, match="held in memory"):
+        with pytest.raises(MoldableError, match="fit in memory"):
             evaluate(Scenario.single(SpeedUp.linear(5), 0.8, servers))
     many = Scenario.single(CURVE, 0.8, 10_000_000)
     with pytest.raises(MoldableError, match="states in 4 dimensions"):

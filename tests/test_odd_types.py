@@ -19,6 +19,7 @@ from moldable import (
     Workload,
     compare,
     evaluate,
+    fit,
     greedy_p,
     optimum,
     read_curve,
@@ -34,7 +35,10 @@ from moldable import (
 from moldable.allocation import frontiers
 from moldable.arrivals import ArrivalTimes, Poisson
 from moldable.exact import erlang_b, stationary_law
+from moldable.exact.theory import Theory
 from moldable.files import parse_regime, parse_speedup
+from moldable.fitting import Measurements, decision_under_uncertainty
+from moldable.live import Journal, Snapshot, decide, write_plan
 from moldable.optimal import (
     least_blocking,
     least_time,
@@ -102,6 +106,36 @@ def test_what_is_not_a_curve_is_refused(odd):
     ):
         with pytest.raises(MoldableError, match=r"curve|width|s\(1\)"):
             ask()
+
+
+@pytest.mark.parametrize(
+    "odd", [3, None, object(), "x", [1], b"x"], ids=lambda value: type(value).__name__
+)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        fit,
+        Measurements,
+        SpeedUp.from_times,
+        SpeedUp.from_phases,
+        frontiers,
+        lambda odd: Theory(odd, ()),
+        lambda odd: FluidPath(odd, [0.0, 0.0]),
+        lambda odd: decision_under_uncertainty(odd, 0.5),
+        lambda odd: decide(odd, Greedy()),
+        lambda odd: decide(Snapshot(usable=4), odd),
+        lambda odd: write_plan("plan.json", Greedy(), odd),
+    ],
+)
+def test_functions_refuse_arguments_of_other_types(ask, odd):
+    with pytest.raises(MoldableError):
+        ask(odd)
+
+
+@pytest.mark.parametrize("odd", [3, object(), [1], b"x"], ids=lambda value: type(value).__name__)
+def test_a_journal_refuses_what_is_not_a_file_name(odd):
+    with pytest.raises(MoldableError, match="is not a file name"):
+        Journal(odd)
 
 
 def test_arrivals_of_other_types_are_refused():

@@ -16,14 +16,17 @@ import pytest
 
 import moldable
 from moldable import (
-    Estimate,
     JobClass,
     Scenario,
     Workload,
     compare,
     errors,
     evaluate,
+    fit,
     optimum,
+    plan,
+    read_trace,
+    replay,
     reserve,
     reserve_whole,
     simulate,
@@ -31,6 +34,7 @@ from moldable import (
 )
 from moldable.errors import MoldableError
 from moldable.exact import stationary_law
+from moldable.fitting import decision_under_uncertainty
 from moldable.optimal import (
     least_blocking,
     least_time,
@@ -38,8 +42,9 @@ from moldable.optimal import (
     optimal_queueing,
     tradeoff,
 )
-from moldable.results import Result
+from moldable.results import Estimate, Result
 from moldable.theory import FluidPath, bounds
+from moldable.traces import summarise
 from moldable.tuning import value_tradeoff
 
 PACKAGES = [name for name in moldable.__all__ if inspect.ismodule(getattr(moldable, name))]
@@ -50,15 +55,16 @@ PUBLIC = {name: getattr(moldable, name) for name in TOP} | {
     for name in getattr(moldable, package).__all__
 }
 LINES = 25
+LOG = Path(__file__).parents[1] / "examples" / "slurm-week.txt"
 
 
 def test_the_top_level_has_about_thirty_names_and_named_packages():
-    assert 25 <= len(TOP) <= 35
+    assert 25 <= len(TOP) <= 32
     assert all(inspect.getdoc(getattr(moldable, package)) for package in PACKAGES)
     assert moldable.__version__.count(".") == 2
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", {id(value): name for name, value in PUBLIC.items()}.values())
 def test_every_public_name_is_documented_with_an_example_that_runs(name, tmp_path, monkeypatch):
     value = PUBLIC[name]
     text = inspect.getdoc(value)
@@ -104,7 +110,7 @@ def test_every_error_descends_from_one_root():
         for value in vars(errors).values()
         if inspect.isclass(value) and value.__module__ == errors.__name__
     ]
-    assert len(kinds) == 15
+    assert len(kinds) == 17
     assert sorted(kind.__name__ for kind in kinds) == errors.__all__
     assert all(issubclass(kind, errors.MoldableError) for kind in kinds)
     assert issubclass(errors.MoldableError, ValueError)
@@ -117,6 +123,7 @@ def scenario() -> Scenario:
     return Scenario(Workload(classes), 8)
 
 
+RUNS = {1: [10.0, 10.2], 2: [5.5, 5.6], 4: [3.2, 3.1], 8: [2.2, 2.3]}
 LONG = {k: 1.0 + 0.9 * (k - 1) for k in range(1, 400)}
 RESULTS = {
     "optimum": lambda: optimum([1, 1.8, 2.5], 0.9, servers=10),
@@ -132,6 +139,7 @@ RESULTS = {
         Scenario.single([1, 1.5, 1.7], 0.8, 6, waiting="unlimited"),
         ["even-price", "fixed:3", "fixed:1"],
     ),
+    "plan": lambda: plan(scenario(), max_blocking=0.2, seed=1),
     "optimal control": lambda: optimal_control(scenario(), 4.0),
     "optimal queueing": lambda: optimal_queueing(
         Scenario.single([1, 1.8, 2.5], 0.8, 6, waiting="unlimited")
@@ -140,8 +148,12 @@ RESULTS = {
     "least time": lambda: least_time(scenario(), 0.05),
     "trade-off of the optimum": lambda: tradeoff(scenario(), [2.0, 8.0]),
     "trade-off": lambda: value_tradeoff(scenario(), [2.0, 8.0]),
+    "fit": lambda: fit(RUNS),
+    "decision": lambda: decision_under_uncertainty(fit(RUNS), 0.7, resamples=20),
     "bounds": lambda: bounds([1, 1.8, 2.5], 0.8, 10),
     "stationary law": lambda: stationary_law(scenario()),
+    "trace": lambda: summarise(read_trace(LOG, class_by="account"), servers=64),
+    "replay": lambda: replay(read_trace(LOG), "idle-share", servers=64, copies=0, seed=1),
     "fluid path": lambda: FluidPath(optimum([1, 1.8, 2.5], 0.9), [0.0, 0.0, 0.3]),
 }
 
@@ -177,6 +189,9 @@ def test_every_result_pickles_and_becomes_json_with_its_inputs(name):
     found = result(name).to_dict()
     again = pickle.loads(pickle.dumps(result(name))).to_dict()  # noqa: S301 - our own bytes
     assert json.dumps(again) == json.dumps(found, allow_nan=False)
+    if name in {"trace", "replay"}:  # made from a file
+        assert found["inputs"]["source"] == str(LOG)
+        return
     given = found["inputs"].get("scenario", found["inputs"])
     curve = given["classes"][0]["speedup"] if "classes" in given else given["speedup"]
     assert curve["1"] == 1.0
@@ -190,17 +205,33 @@ def test_every_result_shows_its_table_in_a_notebook(name):
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_every_result_is_drawn_or_says_that_it_has_no_drawing(name):
+def test_every_result_is_drawn(name):
     figure = pytest.importorskip("matplotlib.figure").Figure()
     axes = figure.add_subplot()
-    if name == "bounds":
-        with pytest.raises(MoldableError, match=r"a Bounds has no drawing; use to_frame"):
-            result(name).plot(axes)
-        return
     assert result(name).plot(axes) is axes
     assert axes.has_data()
     assert axes.get_xlabel()
     assert axes.get_ylabel()
+
+
+def test_a_result_of_an_unknown_kind_says_that_it_has_no_drawing():
+    class Other(Result):
+        def to_dict(self):
+            return {}
+
+        def table(self):
+            return []
+
+    with pytest.raises(MoldableError, match=r"a Other cannot be plotted; use to_frame"):
+        Other().plot()
+
+
+def test_the_drawing_of_bounds_has_a_bar_for_each_that_is_known():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    for servers, count in ((10, 2), (10**7, 3)):  # few servers: the bounds say nothing about time
+        axes = bounds([1, 1.8, 2.5], 0.8, servers).plot(figure.add_subplot())
+        assert len(axes.patches) == count
+        assert max(bar.get_height() for bar in axes.patches) < 1 or count == 2
 
 
 def test_a_plot_without_axes_makes_a_figure_of_pyplot():
@@ -209,6 +240,17 @@ def test_a_plot_without_axes_makes_a_figure_of_pyplot():
     axes = result("tuned").plot()
     assert axes.figure.number in plt.get_fignums()
     plt.close(axes.figure)
+
+
+def test_a_plot_is_written_to_a_file(tmp_path):
+    pytest.importorskip("matplotlib")
+    for name, start in (("plot.svg", b"<?xml"), ("plot.png", b"\x89PNG"), ("plot.pdf", b"%PDF")):
+        assert result("tuned").plot(str(tmp_path / name)).has_data()
+        assert (tmp_path / name).read_bytes().startswith(start)
+    with pytest.raises(MoldableError, match=r"the name must end in .svg, .png, .pdf"):
+        result("tuned").plot(tmp_path / "plot.txt")
+    with pytest.raises(MoldableError, match="ax=5 is neither axes nor a file name"):
+        result("tuned").plot(5)
 
 
 def test_a_plot_without_matplotlib_is_refused_with_a_way_out(monkeypatch):

@@ -100,7 +100,7 @@ def test_a_file_is_read_up_to_its_limit_and_no_further(tmp_path):
     with path.open("wb") as file:
         file.truncate(10**12)  # a hole: no disk holds it, and no memory
     with pytest.raises(
-        InputError, match=r"larger than 16 MiB, the most .*; keep only what matters"
+        InputError, match=r"larger than 16 MiB, the limit .*; keep only what is needed"
     ):
         read_text(path)
 

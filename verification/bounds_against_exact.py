@@ -1,7 +1,7 @@
 """The paper's bounds against exact values: how loose they are, and where the lemmas fail.
 
 `python -m verification.bounds_against_exact --write` updates the tables of
-docs/explanation/bounds-against-exact.md; without the option it prints them.
+docs/results/bounds-against-exact.md; without the option it prints them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SETTINGS = [
     for regime in REGIMES
 ]
 CURVES = {"linear": LINEAR, "sub-linear": SUB_LINEAR}
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "bounds-against-exact.md"
+PAGE = Path(__file__).parents[1] / "docs/results/bounds-against-exact.md"
 MOST_SERVERS = 10**18
 
 

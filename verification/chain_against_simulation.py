@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import stdtrit
 
-from moldable import Performance, Policy, Scenario, SpeedUp, Workload, simulate
+from moldable import Policy, Scenario, SpeedUp, Workload, simulate
 from moldable.errors import NearlyDecomposableError
 from moldable.exact.exact import stationary_law
 from moldable.exact.pool import predicted_states
+from moldable.results import Performance
 from moldable.system.loss_system import build_system
 from naive.random_systems import random_policy, random_workload
 from verification.verdict import Verdict

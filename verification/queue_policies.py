@@ -1,7 +1,8 @@
 """Mean response times of policies of a cluster that queues, above the optimum of all policies.
 
 The tuned policy is judged on the sub-linear curve and on Amdahl's law with 95 % parallel work, on
-10 to 64 servers at loads 0.5 to 0.9; other policies and several classes are reported.
+10 to 30 servers at loads 0.5 to 0.9 and on the sub-linear curve on 64 servers; other policies and
+several classes are reported. On 64 servers load 0.9 is left out: the optimum takes minutes.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from verification.verdict import Verdict
 LOADS = (0.5, 0.7, 0.8, 0.9)
 CASES = (
     *(("sub-linear", SUBLINEAR, servers, LOADS) for servers in (10, 16, 30)),
-    ("sub-linear", SUBLINEAR, 64, (0.5, 0.8)),
-    *(("Amdahl 0.95", AMDAHL, servers, LOADS) for servers in (10, 16)),
-    ("Amdahl 0.95", AMDAHL, 30, (0.5, 0.8)),
+    ("sub-linear", SUBLINEAR, 64, (0.5, 0.7, 0.8)),
+    *(("Amdahl 0.95", AMDAHL, servers, LOADS) for servers in (10, 16, 30)),
 )
 MEDIAN, WORST = 0.7, 1.5
 SIMPLE = ("even-price", "idle-share", "greedy")

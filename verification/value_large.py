@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from moldable import Estimate, Scenario, Thresholds, Workload, compare, tune
-from moldable.results import Compared
+from moldable import Scenario, Thresholds, Workload, compare, tune
+from moldable.results import Compared, Estimate
 from moldable.sizes import Deterministic
 from verification.named_curves import AMDAHL, CIFAR, LINEAR, SUBLINEAR
 from verification.verdict import Verdict

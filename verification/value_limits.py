@@ -8,9 +8,10 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from moldable import Performance, Scenario, tune
+from moldable import Scenario, tune
 from moldable.errors import ControlError
 from moldable.optimal import least_time
+from moldable.results import Performance
 from verification.best_table import best_time_within
 from verification.named_curves import SUBLINEAR
 from verification.value_systems import System, few_servers, named, not_concave, random_systems

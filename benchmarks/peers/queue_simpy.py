@@ -38,7 +38,7 @@ class QueueingCluster:
         self.last = self.environment.event()
 
     def run(self, arrivals: int) -> None:
-        """Let so many jobs arrive."""
+        """Run until this number of jobs has arrived."""
         self.coming, self.started, self.response = arrivals, 0, 0.0
         self.last = self.environment.event()
         self.environment.run(until=self.last)

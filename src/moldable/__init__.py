@@ -1,7 +1,7 @@
-"""moldable: how many servers each parallel job gets when it starts, and what that does.
+"""moldable: choose how many servers each parallel job gets.
 
-The public names stand in `__init__.pyi`. They are imported when first used, so that the command
-line starts without loading what it does not need.
+The public names are listed in `__init__.pyi`. They are imported when first used, so that the
+command line starts without loading what it does not need.
 """
 
 import lazy_loader

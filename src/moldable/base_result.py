@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -22,7 +24,7 @@ MOST_ROWS: Final = 20
 class Result(ABC):
     """A result of a computation.
 
-    Example:
+    Examples:
         >>> answer = optimum([1, 1.8, 2.5], 0.8)
         >>> answer.to_frame()["share"].tolist()
         [0.0, 0.0, 1.0]
@@ -50,11 +52,12 @@ class Result(ABC):
             ) from None
         return pd.DataFrame(self.table())
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | Path | str | None = None) -> Axes:
         """Draw the result; needs matplotlib.
 
         Args:
-            ax: axes to draw on; by default new ones, of a figure of matplotlib.pyplot.
+            ax: axes to draw on, or the name of a file to write, such as "picture.svg"; by default
+                new axes, of a figure of matplotlib.pyplot.
         """
         from moldable.reporting.drawing import draw  # noqa: PLC0415 - reporting comes later
 

@@ -6,7 +6,9 @@ Every exception raised on purpose descends from one class::
     |-- SpeedUpError, RegimeError, SizeLawError, WorkloadError, PolicyError, SimulationError
     |-- ChainError
     |   `-- NearlyDecomposableError
-    `-- UnstableError, ControlError, InfeasibleError, LimitError, ResultsError, InputError
+    |-- UnstableError
+    |   `-- NearlySaturatedError
+    `-- ControlError, InfeasibleError, LimitError, ResultsError, InputError, SlurmError
 
 A message states the value, the rule it violates and a way to correct it. An
 error about one argument carries its name in `parameter`, which the command line replaces by the
@@ -16,7 +18,6 @@ characters, which a terminal would obey, are escaped.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -29,11 +30,13 @@ __all__ = [
     "LimitError",
     "MoldableError",
     "NearlyDecomposableError",
+    "NearlySaturatedError",
     "PolicyError",
     "RegimeError",
     "ResultsError",
     "SimulationError",
     "SizeLawError",
+    "SlurmError",
     "SpeedUpError",
     "UnstableError",
     "WorkloadError",
@@ -74,7 +77,7 @@ class MoldableError(ValueError):
         message: the value, the rule it violates and a way to correct it.
         parameter: name of the argument; the error then reads `parameter=message`.
 
-    Example:
+    Examples:
         >>> try:
         ...     SpeedUp([2.0])
         ... except MoldableError as error:
@@ -135,6 +138,10 @@ class UnstableError(MoldableError):
     """A queue that grows without limit: jobs arrive as fast as the policy can serve them."""
 
 
+class NearlySaturatedError(UnstableError):
+    """A queue that changes so slowly that a short simulation does not show how long jobs wait."""
+
+
 class ControlError(MoldableError):
     """An invalid target, or one that no policy of the family reaches."""
 
@@ -155,6 +162,10 @@ class InputError(MoldableError):
     """A file or a command-line value that cannot be read."""
 
 
+class SlurmError(MoldableError):
+    """A program of Slurm that failed, or whose output cannot be read."""
+
+
 def shortened(items: Iterable[object], most: int = 12) -> str:
     """Join items with commas; a long list is abbreviated."""
     words = [str(item) for item in items]
@@ -165,7 +176,10 @@ def shortened(items: Iterable[object], most: int = 12) -> str:
 
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return a hint for the end of a message: the most similar known word, then all of them."""
+    import difflib  # noqa: PLC0415 - slow to import, and most commands meet no error
+
     names = sorted(known)
-    close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.5)
+    written = dict.fromkeys((str(word), str(word).lower()))
+    close = [n for w in written for n in difflib.get_close_matches(w, names, n=1, cutoff=0.5)]
     guess = f"did you mean {close[0]!r}? " if close else ""
     return f"{guess}known: {', '.join(names)}"

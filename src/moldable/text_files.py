@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import re
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Self, final
+from typing import BinaryIO, Final, Self, final
 
 from moldable.errors import InputError, ResultsError
 
@@ -30,8 +31,8 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     content = _read_input(most) if path == STANDARD_INPUT else _read_regular(path, most)
     if len(content) > most:
         raise InputError(
-            f"{path} is larger than {most / 2**20:g} MiB, the most that is read of such a file; "
-            f"keep only what matters"
+            f"{path} is larger than {most / 2**20:g} MiB, the limit for such files; keep only what "
+            f"is needed"
         )
     try:
         text = content.decode("utf-8-sig")
@@ -42,26 +43,65 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read_regular(path: Path, most: int) -> bytes:
+@contextmanager
+def open_regular(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file for reading; devices, pipes and folders are refused."""
     try:
         # O_NONBLOCK: opening a FIFO would otherwise wait for a writer.
         with open(path, "rb", opener=lambda p, f: os.open(p, f | os.O_NONBLOCK)) as file:
-            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            content = file.read(most + 1) if regular else b""  # devices and pipes may never end
+            _refuse_irregular(path, os.fstat(file.fileno()).st_mode)
+            yield file
+    except InputError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise InputError(
             f"{path} cannot be read: {_reason(error)}; check the name and folder"
         ) from None
-    if not regular:
+
+
+@contextmanager
+def open_input(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file or standard input for reading; the latter is left open."""
+    if path == STANDARD_INPUT:
+        yield standard_input()
+        return
+    with open_regular(path) as file:
+        yield file
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input as bytes."""
+    try:
+        return sys.stdin.buffer
+    except AttributeError:  # closed, or replaced by something else
+        raise InputError("standard input cannot be read; pipe a file to the command") from None
+
+
+def standard_input_begins() -> bytes:
+    """Return the next bytes of standard input without consuming them; b"" at its end."""
+    file = standard_input()
+    try:
+        return file.peek(1) if isinstance(file, io.BufferedReader) else b""
+    except (OSError, ValueError):  # ValueError: closed
+        return b""
+
+
+def _refuse_irregular(path: Path, mode: int) -> None:
+    """Refuse devices and pipes, which may never end."""
+    if not stat.S_ISREG(mode):
         raise InputError(f"{path} cannot be read: not a regular file; save its content to a file")
-    return content
+
+
+def _read_regular(path: Path, most: int) -> bytes:
+    with open_regular(path) as file:
+        return file.read(most + 1)
 
 
 def _read_input(most: int) -> bytes:
     """Read standard input to its end; it can be read only once."""
     try:
-        content = sys.stdin.buffer.read(most + 1)
-    except (AttributeError, OSError, ValueError):  # closed, or replaced by something else
+        content = standard_input().read(most + 1)
+    except (InputError, OSError, ValueError):  # ValueError: closed
         content = b""
     if not content:
         raise InputError(
@@ -72,31 +112,14 @@ def _read_input(most: int) -> bytes:
 
 def read_lines(path: Path, most: int = MOST_BYTES) -> Iterator[tuple[int, str]]:
     """Yield the number and text of the lines of a data file; `#` starts a comment."""
-    for line, content in enumerate(read_text(path, most).split("\n"), start=1):
+    return data_lines(read_text(path, most))
+
+
+def data_lines(whole: str) -> Iterator[tuple[int, str]]:
+    """Yield the number and text of the lines of data; `#` starts a comment."""
+    for line, content in enumerate(whole.split("\n"), start=1):
         if text := content.partition("#")[0].strip():
             yield line, text
-
-
-def read_column(path: Path, header: str) -> list[tuple[int, float]]:
-    """Read one number per line, under an optional header, and return (line, number) pairs."""
-    found: list[tuple[int, float]] = []
-    for line, cell in read_lines(path):
-        if not found and cell.strip('"').lower() == header:
-            continue
-        if "," in cell or ";" in cell:
-            raise InputError(
-                f"{path}, line {line}: several columns{quoted(cell)}; keep only the {header}s"
-            )
-        try:
-            found.append((line, float(cell)))
-        except ValueError:
-            raise InputError(
-                f"{path}, line {line}: the {header}{quoted(cell)} is not a number; write one "
-                f"{header} on each line, under an optional header {header}"
-            ) from None
-    if not found:
-        raise InputError(f"{path}: there is no {header} in the file; write one on each line")
-    return found
 
 
 def quoted(cell: str) -> str:
@@ -106,6 +129,38 @@ def quoted(cell: str) -> str:
     it. Messages about data files therefore never repeat their text.
     """
     return f" {cell!r}" if _NUMBER.fullmatch(cell) else ""
+
+
+def check_writable(path: Path, what: str, source: Path | None = None) -> None:
+    """Refuse a file that could not be written, before the work begins.
+
+    Args:
+        path: of the file.
+        what: what error messages call it.
+        source: a file that is read, which must not be replaced.
+    """
+    try:
+        problem = _unwritable(path, source)
+    except (OSError, RuntimeError, ValueError):  # names that no file can have
+        problem = f" cannot be written; {OTHER_NAME}"
+    if problem:
+        raise InputError(f"{what} {path}{problem}")
+
+
+def _unwritable(path: Path, source: Path | None) -> str:
+    there = path.exists()  # refuses names that are too long
+    if path.is_dir():
+        return " is a folder; name a file in it"
+    if there and not path.is_file():
+        return f" is not a regular file; {OTHER_NAME}"
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        return ": there is no such folder; create it first"
+    if not os.access(folder, os.W_OK):
+        return " cannot be written: the folder is read-only; choose another one"
+    if source is not None and there and source.exists() and path.samefile(source):
+        return f" would replace the input; {OTHER_NAME}"
+    return ""
 
 
 def write_whole(path: Path, content: bytes, what: str) -> None:

@@ -10,65 +10,102 @@ import shlex
 import shutil
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from moldable import Scenario, tune
 from moldable.cli import _in_options
 from moldable.errors import InputError
+from moldable.live.plan_file import read_plan, write_plan
+from moldable.live.rehearsal import poisson_jobs, rehearse, write_journal
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HEAVY = ("numba", "scipy", "scipy.optimize", "matplotlib")
 
 
-def test_help_shows_examples_that_run(run, tmp_path):
-    shutil.copytree(EXAMPLES, tmp_path / "examples")
+COMMANDS = (
+    *("plan", "run", "trace", "replay", "fit", "curves"),
+    *("optimum", "evaluate", "compare", "simulate", "tune", "tradeoff", "bounds", "explore"),
+    *("examples", "doctor"),
+)
+GROUPS = {"slurm": ("submit", "agent", "status", "rescue", "install"), "live": ("report",)}
+"""Commands with commands of their own; their examples need a cluster, or its journal."""
+PAGES = (
+    (),
+    *((name,) for name in (*COMMANDS, *GROUPS)),
+    *((group, name) for group, names in GROUPS.items() for name in names),
+)
+
+
+def test_the_help_lists_every_command(run):
     top = run("--help")
     assert top.returncode == 0
     listed = top.stdout.partition("Commands:")[2]
     commands = re.findall(r"^  ([a-z]+) ", listed, flags=re.MULTILINE)
-    assert commands == [
-        "optimum",
-        "evaluate",
-        "compare",
-        "simulate",
-        "tune",
-        "tradeoff",
-        "bounds",
-        "examples",
+    assert tuple(commands) == (*COMMANDS, *GROUPS)
+
+
+@pytest.mark.parametrize("command", GROUPS["slurm"])
+def test_help_shows_examples_for_slurm(run, command):
+    text = run("slurm", command, "--help").stdout
+    assert len(re.findall(rf"^ +moldable slurm {command}", text, flags=re.MULTILINE)) >= 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        # The fast tests run `plan` on smaller clusters, and those of the documentation on these.
+        pytest.param((name,), id=name, marks=[pytest.mark.long] if name == "plan" else [])
+        for name in COMMANDS
+        if name != "explore"  # it runs until Ctrl-C; its own tests start it
     ]
-    for command in commands:
-        text = run(command, "--help").stdout.replace("\\\n", " ")
-        examples = re.findall(r"^ +moldable (.*\S) *$", text, flags=re.MULTILINE)
-        assert len(examples) >= 2
-        for example in examples:
-            result = run(*shlex.split(example), cwd=tmp_path)
-            assert result.returncode == 0, (example, result.stderr)
+    + [pytest.param(("live", "report"), id="live report")],
+)
+def test_help_shows_examples_that_run(run, tmp_path, words):
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    if words == ("live", "report"):
+        write_live_files(tmp_path)
+    text = run(*words, "--help").stdout.replace("\\\n", " ")
+    examples = re.findall(r"^ +moldable (.*\S) *$", text, flags=re.MULTILINE)
+    assert len(examples) >= 2
+    for example in examples:
+        result = run(*shlex.split(example), cwd=tmp_path)
+        assert result.returncode == 0, (example, result.stderr)
+
+
+def write_live_files(folder):
+    """Write what `live report` reads."""
+    tuned = tune(Scenario.read(EXAMPLES / "gpus.toml"), max_blocking=0.2)
+    write_plan(folder / "policy.json", tuned.policy, tuned.performance)
+    plan = read_plan(folder / "policy.json")
+    jobs = poisson_jobs(plan.scenario, 500, seed=1)
+    write_journal(folder / "journal.jsonl", rehearse(plan.scenario, plan.policy, jobs))
+    name = plan.scenario.workload.classes[0].name
+    (folder / "week.txt").write_text(
+        "JobID|State|Submit|Start|ElapsedRaw|AllocTRES|Comment\n"
+        f"1|COMPLETED|2026-11-02T00:00:00|2026-11-02T00:00:09|60|gres/gpu=2|moldable:{name}\n"
+    )
 
 
 def test_the_help_begins_with_the_model(run):
     first = " ".join(run("--help").stdout.split("\n\n")[1].split())
-    assert "The width is fixed when a job starts" in first
+    assert "A job keeps its width until it ends" in first
     assert "Jobs that find no idle server are lost, or wait" in first
 
 
-COMMANDS = (
-    *("optimum", "evaluate", "compare", "simulate", "tune", "tradeoff", "bounds", "examples"),
-)
-
-
 @pytest.mark.parametrize("columns", [60, 80, 120])
-@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
+@pytest.mark.parametrize("words", PAGES)
 def test_no_line_of_any_help_is_cut_or_longer_than_the_page(run, words, columns):
     lines = run(*words, "--help", columns=columns).stdout.splitlines()
     assert max(map(len, lines)) <= columns
     cut = [line for line in lines if line.rstrip().endswith(("...", "…"))]
     assert not [line for line in cut if not line.endswith("[ARGS]...")]
-    if not words:
+    if not words or (words[0] in GROUPS and len(words) == 1):
+        listed = GROUPS[words[0]] if words else (*COMMANDS, *GROUPS)
         summaries = " ".join(" ".join(lines).partition("Commands:")[2].split())
-        assert summaries.count(".") == len(COMMANDS)  # whole sentences
-    elif words != ("examples",):
+        assert summaries.count(".") == len(listed)  # whole sentences
+    elif words not in {("slurm", "agent"), ("explore",)}:  # which run until they are stopped
         assert "docs/reference/command-line.md" in "".join(map(str.strip, lines))
 
 
@@ -78,6 +115,15 @@ def test_the_shell_completes_commands_and_options(run_process, monkeypatch):
         monkeypatch.setenv("COMP_WORDS", words)
         monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
         assert run_process().stdout.split() == [found]
+
+
+def test_examples_are_listed_and_copied_as_json(run, tmp_path):
+    listed = json.loads(run("examples", "--json").stdout)["examples"]
+    assert sorted(listed) == sorted(path.name for path in EXAMPLES.iterdir())
+    assert all(listed.values())
+    copied = json.loads(run("examples", "--copy", "new", "--json", cwd=tmp_path).stdout)["copied"]
+    assert all((tmp_path / name).is_file() for name in copied)
+    assert len(copied) == len(listed)
 
 
 def test_examples_are_listed_and_copied_but_never_overwritten(run, tmp_path):
@@ -101,6 +147,7 @@ def test_examples_are_listed_and_copied_but_never_overwritten(run, tmp_path):
     [
         (("optimum", "--workload", "-"), (EXAMPLES / "gpus.toml").read_text()),
         (("optimum", "--load", "0.5", "--speedup", "-"), "width,time\n1,10\n2,6\n"),
+        (("trace", "-"), (EXAMPLES / "slurm-week.txt").read_text()),
         (("evaluate", "SYSTEM", "--policy", "-"), '{"policy": "greedy"}'),
         (("compare", "SYSTEM", "--policies", "greedy-p,-"), '{"policy": "greedy"}'),
         (("evaluate", "SYSTEM", "--size", "-"), "size\n1\n2\n"),
@@ -129,10 +176,6 @@ def test_help_spells_every_model_plainly(run):
     assert text.isascii()
     for name in ("linear:D", "amdahl:FRACTION:D", "power:EXPONENT:D", "downey:A:SIGMA:D"):
         assert name in text
-
-
-def test_version(run_process):
-    assert run_process("--version").stdout.strip() == f"moldable {version('moldable')}"
 
 
 def test_no_command_shows_the_help(run):
@@ -180,7 +223,7 @@ def test_a_full_disk_is_explained():
     with full.open("w") as disk:
         result = subprocess.run(command, stdout=disk, stderr=subprocess.PIPE, check=False)
     assert result.returncode == 2
-    assert b"cannot write the answer: No space left on device" in result.stderr
+    assert b"cannot write the output: No space left on device" in result.stderr
     assert b"Traceback" not in result.stderr
 
 
@@ -315,7 +358,7 @@ def test_a_parameter_is_named_as_the_option_it_came_from(words):
 
 
 def test_a_parameter_without_its_option_keeps_its_name():
-    error = InputError("1.3 is too much", "load")
+    error = InputError("1.3 is too high", "load")
     for words in (("--regime", "0,0.2"), ("--loads", "1.3"), ()):
-        assert _in_options(error, words) == "load=1.3 is too much"
+        assert _in_options(error, words) == "load=1.3 is too high"
     assert _in_options(InputError("no curve"), ("--", "--load")) == "no curve"

@@ -62,7 +62,7 @@ def test_plain_output_names_unusual_properties(run):
     text = " ".join(odd.stdout.split())
     assert "not needed on large clusters: widths 4, 5, 6." in text
     assert "Other shares are as good" in text
-    assert "outside the paper's assumptions" in text
+    assert "violates assumptions of the paper" in text
     assert "Servers are left over" in text
     assert "add --servers N" in text
     regime = run(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from moldable import Greedy, Scenario, SpeedUp, Thresholds, value_policy
-from moldable.cli.options import read_policy
+from moldable.cli.scenario_options import read_policy
 from moldable.errors import MoldableError
 from moldable.policies import Equi, FixedWidth, Rigid
 
@@ -47,13 +47,13 @@ def test_design_loads_files_and_rigid_jobs_are_read(tmp_path):
         ("", "unknown policy ''; known: equi, even-price, fixed, fixed-strict, greedy, greedy-p"),
         ("greedy:3", "policy 'greedy:3' takes no number; write greedy$"),
         ("equi:", "takes no number; write equi"),
-        ("fixed", "policy 'fixed' lacks its number; write fixed:3"),
-        ("fixed-strict:", "lacks its number; write fixed-strict:3"),
-        ("greedy-p:", "lacks its number; write greedy-p or greedy-p:0.85"),
+        ("fixed", "policy 'fixed' needs a number; write fixed:3"),
+        ("fixed-strict:", "needs a number; write fixed-strict:3"),
+        ("greedy-p:", "needs a number; write greedy-p or greedy-p:0.85"),
         ("fixed:x", "'x' is not a width; write fixed:3"),
         ("fixed:0", "width=0 must be a whole number from 1"),
         ("greedy-p:x", "'x' is not a design load; write greedy-p or greedy-p:0.85"),
-        ("value", "policy 'value' lacks its number; write value:8"),
+        ("value", "policy 'value' needs a number; write value:8"),
         ("value:x", "'x' is not a cost; write value:8"),
         ("value:-1", "blocking_cost=-1 must be at least 0"),
         ("none.json", "none.json cannot be read"),

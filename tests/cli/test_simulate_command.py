@@ -6,13 +6,13 @@ import contextlib
 import json
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
+
+from commands import begun
 
 PAPER = ("--speedup", "1,1.8,2.5,3,3.4", "--load", "0.8", "--servers", "40")
 QUICK = ("--jobs", "1e4", "--seed", "1")
@@ -66,6 +66,18 @@ def test_plain_output_has_error_bars_and_the_seed(run):
     assert "±" in result.stdout
     assert "95 % confidence interval" in result.stdout
     assert "seed 1" in result.stdout
+
+
+def test_waits_that_no_simulated_job_had_are_not_called_exact(run):
+    asked = ("--speedup", "1", "--load", "0.05", "--servers", "60", "--waiting", "unlimited")
+    result = run("simulate", *asked, *QUICK)
+    words = " ".join(result.stdout.split())
+    assert "jobs that wait: none of those simulated, at most 0.0" in words
+    assert "exact" not in words
+    answer = json.loads(run("simulate", *asked, *QUICK, "--json").stdout)
+    assert (answer["mean_wait"], answer["wait_probability"]) == (0.0, 0.0)
+    assert answer["mean_wait_interval"] is answer["queue_length_interval"] is None
+    assert 0.0 < answer["wait_probability_interval"][1] < 1e-3
 
 
 def test_policies_sizes_and_estimators_can_be_chosen(run):
@@ -200,16 +212,17 @@ def test_whatever_listens_but_is_no_scheduler_is_refused_in_time(run, greeting):
 
 
 def test_an_interrupted_command_says_so_and_ends_with_130():
-    command = [str(Path(sys.executable).with_name("moldable")), "simulate", *PAPER]
-    options = ["--size", "deterministic", "--jobs", "2e7", "--replications", "40", "--json"]
-    with subprocess.Popen(
-        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        time.sleep(6)
+    often = (
+        "from moldable.__main__ import main\nfrom moldable.cli import output\n"
+        "output.INTERVAL = 0.1\nmain()"
+    )
+    command = [sys.executable, "-c", often, "simulate", *PAPER, "--size", "deterministic"]
+    # On one thread each 31 replications are kept when they have ended.
+    options = ["--jobs", "1e5", "--replications", "1000", "--threads", "1", "--json"]
+    with begun([*command, *options], r"progress: [1-9]\d\d ") as process:
         process.send_signal(signal.SIGINT)
         shown, notes = process.communicate(timeout=30)
     assert process.returncode == 130
-    if shown:
-        assert "interrupted: these are the" in notes
-        assert json.loads(shown)["converged"] is False
-        assert json.loads(shown)["interrupted"] is True
+    assert b"interrupted: these are the" in notes
+    assert json.loads(shown)["converged"] is False
+    assert json.loads(shown)["interrupted"] is True

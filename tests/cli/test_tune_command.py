@@ -15,7 +15,7 @@ from moldable.text_files import FolderLock
 SMALL = ("--speedup", "1,1.8,2.5", "--load", "0.8", "--servers", "10", "--seed", "1")
 
 
-def test_a_tuned_policy_is_shown_beside_other_policies(run, tmp_path):
+def test_a_tuned_policy_is_compared_with_other_policies(run, tmp_path):
     result = run("tune", *SMALL, "--blocking-cost", "4")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("Give each job, by idle servers: 1 server from 1 idle")
@@ -27,9 +27,15 @@ def test_a_tuned_policy_is_shown_beside_other_policies(run, tmp_path):
     assert again["blocking"] == pytest.approx(answer["blocking"], rel=1e-12)
 
 
+def test_a_limit_with_waiting_places_that_is_not_used_up_is_named(run):
+    jobs = ("--speedup", "1,1.8,2.5", "--load", "0.8", "--servers", "8", "--waiting", "1")
+    plain = run("tune", *jobs, "--max-blocking", "0.3", "--seed", "1").stdout
+    assert "exponential sizes). 77 % of the limit is used." in " ".join(plain.split())
+
+
 def test_the_reason_for_a_missing_optimum_is_printed(run):
     words = ("--speedup", "1=1,2=2.22,4=5.295", *SMALL[2:], "--blocking-cost", "4", "--json")
-    result = run("tune", *words, "--optimum", "--size", "deterministic")
+    result = run("tune", *words, "--optimum", "--size", "deterministic", "--precision", "0.3")
     answer = json.loads(result.stdout)
     assert answer["optimum"] is None
     assert "true optimum is not known here: it needs exponential sizes" in result.stderr
@@ -117,7 +123,7 @@ def test_a_tradeoff_is_drawn_below_its_table(run):
 
 
 def test_a_tradeoff_of_other_sizes_has_no_true_optimum(run):
-    asked = ("--costs", "4", "--size", "deterministic", "--precision", "0.05", "--seed", "1")
+    asked = ("--costs", "4", "--size", "deterministic", "--precision", "0.3", "--seed", "1")
     answer = json.loads(run("tradeoff", *SMALL, *asked, "--json").stdout)
     assert answer["optimum"] is None
     assert "sizes that are deterministic" in answer["why_no_optimum"]

@@ -70,7 +70,7 @@ def test_common_random_numbers_tell_more_than_independent_runs():
 
 def test_the_same_seed_gives_the_same_comparison_on_any_number_of_threads():
     runs = [
-        compare(SCENARIO, RIVALS, method="simulate", precision=0.05, seed=2, threads=threads)
+        compare(SCENARIO, RIVALS, method="simulate", precision=0.2, seed=2, threads=threads)
         for threads in (1, 2)
     ]
     one, other = (
@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_comparison_on_any_number_of_threads():
     assert one == other
 
 
-def test_sizes_without_a_chain_are_simulated_beside_exact_answers():
+def test_sizes_without_a_chain_are_compared_with_exact_answers_by_simulation():
     fixed = Workload((JobClass("jobs", 32.0, CURVE, size=Deterministic()),))
     answer = compare(Scenario(fixed, 40), {"p*": None, "greedy": Greedy()}, precision=0.05, seed=3)
     assert [part.performance.method for part in answer.policies] == ["simulate", "closed-form"]

@@ -14,6 +14,7 @@ from moldable.exact.exact import stationary_law
 from moldable.exact.pool import predicted_states
 from moldable.system.loss_system import build_system
 from naive.random_systems import random_policy, random_workload
+from seeds import seeds
 
 RUNS, JOBS = 64, 60_000
 
@@ -55,7 +56,7 @@ def standard_errors(answer, exact):
     return apart
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20, few=6))
 def test_a_medium_system_is_what_a_simulation_gives(seed):
     workload, servers, policy, exact = medium_system(seed)
     apart = standard_errors(simulated(workload, servers, policy, seed), exact)

@@ -240,6 +240,6 @@ def test_a_law_of_equi_that_is_not_stationary_fails_its_own_check(monkeypatch):
     scenario = Scenario.single(SUB_LINEAR, 0.9, 12)
     law = jobs_present(scenario)
     wrong = law * (1.0 + 1e-6 * np.arange(13))
-    monkeypatch.setattr("moldable.exact.equi.jobs_present", lambda *_: wrong / wrong.sum())
+    monkeypatch.setattr("moldable.system.equi_queue.jobs_present", lambda *_: wrong / wrong.sum())
     with pytest.raises(ChainError, match="fails rate conservation"):
         equi_performance(scenario)

@@ -25,6 +25,7 @@ def test_two_metastable_states_are_refused():
         stationary_law(Scenario(workload, 84), TwoWaysToLive(), method="chain")
 
 
+@pytest.mark.long
 def test_a_simulation_in_place_of_a_nearly_decomposable_chain_carries_a_warning():
     workload = Workload((JobClass("jobs", 200.0, SpeedUp({1: 1, 2: 2, 10: 640})),))
     found = evaluate(Scenario(workload, 84), TwoWaysToLive(), precision=0.1, seed=1)

@@ -58,7 +58,7 @@ def system(request):
 
 
 def listed(system, levels):
-    """Return (chain, its solution) with so many levels above the first that is like the others."""
+    """Return (chain, its solution) with levels above the first that is like the others."""
     first = first_chain(queue_model(system))
     chain = first.extended(max(first.top, first.model.level + levels))
     guess = 0.9**chain.queue
@@ -72,7 +72,7 @@ def test_the_bound_lies_above_the_probability_of_long_queues(system):
     longer = np.bincount(chain.queue, solution.law)[::-1].cumsum()[::-1]
     for levels in range(0, 300, 7):
         assert bound.beyond(levels) >= longer[level + levels] - 1e-14
-    # It is not just 1: after so many levels as it asks for, it is where it should be.
+    # It is not just 1: after the number of levels that it asks for, it is as small as it should be.
     enough = bound.levels(1e-9)
     assert bound.beyond(enough) <= 1e-9
     assert longer[level + enough] > 1e-19

@@ -93,7 +93,7 @@ def test_the_predicted_states_are_those_of_the_chain():
 
 
 def test_transient_states_are_left_out():
-    """From an empty cluster the narrow width is only granted beside three wide jobs."""
+    """From an empty cluster the narrow width is only granted next to three wide jobs."""
     chain = chain_of(Scenario.single(SpeedUp.linear(3), 0.9, 10).workload, 10, FixedWidth(3))
     narrow = chain.counts[0]
     assert chain.counts.shape[0] == 3

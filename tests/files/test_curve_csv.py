@@ -56,6 +56,7 @@ def test_text_that_is_no_header_is_not_repeated(tmp_path):
         ("# nothing\n", "is empty"),
         ("a,b\n1,2\n", "line 1: this is not a header of a curve; the columns must be width,time"),
         ("cores,tiem\n1,2\n", "its columns are cores, tiem; .* did you mean 'time'?"),
+        ("wdth,tiem\n1,2\n", "its columns are wdth, tiem; .* did you mean 'width'?"),
         (
             "nodes,ranks,time\n1,2,3\n",
             "several columns are widths or values, its columns are nodes",

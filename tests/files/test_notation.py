@@ -21,6 +21,9 @@ from moldable.files import parse_regime, parse_speedup
         ("power:0.8:32", SpeedUp.power_law(0.8, 32)),
         ("usl:0.1:0.01:16", SpeedUp.usl(0.1, 0.01, 16)),
         ("downey:8:0.5:20", SpeedUp.downey(8, 0.5, 20)),
+        ("0.5*linear:2+0.5*1,1", SpeedUp([1, 4 / 3])),
+        ("5e-1 * linear:2 + .5 * 1=1,2=1", SpeedUp([1, 4 / 3])),
+        ("1*linear:3", SpeedUp.linear(3)),
     ],
 )
 def test_curves_are_spelled_in_one_line(text, curve):
@@ -44,6 +47,10 @@ def test_curves_are_spelled_in_one_line(text, curve):
         ("amdahl:0.9", "1 parameters instead of 2; write amdahl:PARALLEL_FRACTION:D"),
         ("amdahl:x:4", "'x' is not a number"),
         ("linear:2.5", "d=2.5 must be a whole number"),
+        ("0.5*linear:2", "add up to 0.5 instead of 1"),
+        ("0.5*linear:2+linear:2", "model 'linear:2\\+linear:2' has 2 parameters"),
+        ("0.5*linear:2+e*linear:2", "'e' is not a number"),
+        ("0.5*+0.5*linear:2", "the curve is empty"),
     ],
 )
 def test_misspelled_curves_are_explained(text, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -162,6 +163,37 @@ def test_a_file_is_written_whole_and_read_back(tmp_path):
         write_policy_file(policy, path)
         assert read_policy_file(path) == policy
     assert [entry.name for entry in tmp_path.iterdir()] == ["policy.json"]
+
+
+def test_a_computed_policy_keeps_its_classes_in_the_file(tmp_path):
+    path = tmp_path / "policy.json"
+    tuned = tune(SCENARIO, max_blocking=0.3).policy
+    write_policy_file(tuned, path)
+    by_name = [tuned.grant(SCENARIO.workload.classes[0].name, idle=k, u=0.5) for k in range(5)]
+    again = read_policy_file(path)
+    assert [again.grant(SCENARIO.workload.classes[0].name, idle=k, u=0.5) for k in range(5)] == (
+        by_name
+    )
+
+
+@pytest.mark.parametrize("place", ["scenario", "inputs"])
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (5, "classes=5 is not a list of classes"),
+        ({"a": 1}, "is not a list of classes"),
+        ([5], "5 is not a class; it needs a name"),
+        ([{"speedup": []}], "is not a class; it needs a name"),
+        ([{"name": "a"}], "class 'a': speedup=None must map widths to speed-ups"),
+    ],
+)
+def test_damaged_classes_of_a_file_are_refused(tmp_path, place, classes, message):
+    path = tmp_path / "policy.json"
+    scenario = {"classes": classes}
+    kept = scenario if place == "scenario" else {"scenario": scenario}
+    path.write_text(json.dumps({"policy": {"policy": "greedy"}, place: kept}))
+    with pytest.raises(InputError, match=rf"policy.json: .*{re.escape(message)}"):
+        read_policy_file(path)
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path):

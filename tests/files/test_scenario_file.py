@@ -330,6 +330,22 @@ def test_a_nul_in_the_name_of_a_file_is_refused(tmp_path, line):
 
 
 @pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"{CLASS}speedup = 'gone.csv'\n", CLASS.count("\n") + 1),
+        (f"{CLASS}speedup = {{measured = 'gone.csv'}}\n", CLASS.count("\n") + 1),
+        (f"{CLASS}speedup = [1]\nsize = 'gone.csv'\n", CLASS.count("\n") + 2),
+        (f"arrivals = 'gone.csv'\n{CLASS}speedup = [1]\n", 1),
+    ],
+)
+def test_a_missing_data_file_is_reported_with_the_line_that_names_it(tmp_path, text, line):
+    with pytest.raises(
+        InputError, match=rf"cluster.toml, line {line}: .*gone.csv cannot be read: no "
+    ):
+        read_scenario(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
     "line",
     ["speedup = {measured = 'data.csv'}", "speedup = 'data.csv'", "speedup=[1]\nsize='data.csv'"],
 )
@@ -366,3 +382,50 @@ def test_bad_waiting_places_are_refused_with_their_line(tmp_path, text):
     file = f"servers = 8\nwaiting = {text}\n[[class]]\narrival_rate=1\nspeedup=[1]\n"
     with pytest.raises(InputError, match=r"line 2: waiting="):
         read_scenario(write(tmp_path, file))
+
+
+PHASES = """
+servers = 8
+[[class]]
+arrival_rate = 2
+[[class.phase]]
+share = 0.25
+speedup = "linear:4"
+[[class.phase]]
+share = 0.75
+speedup = {measured = "times.csv"}
+[[class]]
+arrival_rate = 1
+speedup = [1, 1.5]
+"""
+
+
+def test_phases_of_a_class_give_the_harmonic_mean(tmp_path):
+    (tmp_path / "times.csv").write_text("width,time\n1,10\n2,6\n")
+    phased, plain = read_scenario(write(tmp_path, PHASES)).workload.classes
+    assert phased.speedup[2] == pytest.approx(1.0 / (0.25 / 2 + 0.75 * 0.6))
+    assert [phase.share for phase in phased.speedup.phases] == [0.25, 0.75]
+    assert plain.speedup.phases == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("share = 0.75", "", r"line 5: phase 2: there is no share; add share = ..."),
+        ("share = 0.75", "share = 0.5", r"line 5: .* add up to 0.75 instead of 1"),
+        ("share = 0.75", "shaer = 0.75", r"phase 2: unknown key 'shaer'; did you mean 'share'"),
+        ("share = 0.25", "share = 'x'", r"the share of phase 1='x' is not a number"),
+        ("linear:4", "linea:4", r"phase 1: unknown model 'linea' .* did you mean 'linear'"),
+        ("times.csv", "other.csv", r"other.csv cannot be read"),
+        (
+            "[[class.phase]]\nshare = 0.25",
+            "[class.phase]\nshare = 0.25",
+            r"not valid TOML|\[\[class.phase",
+        ),
+        ("arrival_rate = 2", "arrival_rate = 2\nspeedup = [1]", r"phases or one speedup, not both"),
+    ],
+)
+def test_faulty_phases_are_explained_with_their_line(tmp_path, old, new, message):
+    (tmp_path / "times.csv").write_text("width,time\n1,10\n2,6\n")
+    with pytest.raises(InputError, match=message):
+        read_scenario(write(tmp_path, PHASES.replace(old, new)))

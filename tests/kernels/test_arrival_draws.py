@@ -130,7 +130,7 @@ def test_gaps_have_their_mean_variance_and_law_and_no_memory(gap):
 
 def test_gaps_too_steep_for_a_grid_follow_their_law():
     gap = FromScipy(weibull_min(0.02))
-    # Taken apart before they are added up: beside a long gap a short one would vanish.
+    # Gaps are drawn directly: differences of arrival times would lose short ones next to long ones.
     _, mean, law, _ = time_sampler(Renewal(gap), 4.0, np.random.default_rng(1), 1.0)
     gaps = np.empty(100_000)
     draws.draw_sizes(np.random.Generator(np.random.SFC64(4)), gaps, *law)

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from kernels.queue_case import UNLIMITED, QueueCase, jobs_in, random_case
+from moldable import Scenario
 from moldable.kernels import queue_ring as kernel
 from moldable.simulation.alias_table import alias_table
+from moldable.simulation.ring_run import ring_model
+from moldable.system.loss_system import build_system
 from naive import loss_system
 
 
@@ -219,3 +222,38 @@ def test_every_number_is_in_its_bin(scale):
     times = scale * np.exp(rng.normal(0.0, 3.0, 2000))
     found = np.bincount([kernel.bin_of(time) for time in times], minlength=kernel.BINS)
     assert found.tolist() == np.histogram(times, edges)[0].tolist()
+
+
+def large_cluster(load, arrivals, seed):
+    """Return 4,000 servers under the even price, full at first, with the buckets of a real run."""
+    scenario = Scenario.single([1, 1.8, 2.5, 3, 3.4], load, 4000, waiting="unlimited")
+    system = build_system(scenario, "even-price")
+    model, rng = ring_model(system), np.random.default_rng(seed)
+    behind = [system.wishes[0], *system.queue_rows[0]]
+    tables = [
+        alias_table(np.hstack((rows, 1.0 - rows.sum(axis=1, keepdims=True))), 1) for rows in behind
+    ]
+    kinds = list(zip(model.widths.tolist(), model.scales.tolist(), strict=True))
+    rate = scenario.workload.arrival_rate / model.buckets_per_time
+    case = QueueCase(
+        4000,
+        UNLIMITED,
+        [tables],
+        kinds,
+        np.cumsum(rng.exponential(1.0 / rate, arrivals)),
+        rng.exponential(1.0, arrivals),
+        np.zeros(0, np.int64),
+        np.zeros(0),
+        [(left, 0) for left in (kinds[0][1] * rng.exponential(1.0, 4000)).tolist()],
+    )
+    return case, model.buckets
+
+
+@pytest.mark.parametrize("load", [0.8, 0.99])
+def test_on_4000_servers_every_job_starts_as_in_the_naive_twin(load):
+    case, buckets = large_cluster(load, 60_000, 3)
+    assert case.kinds[0][0] == 1
+    found = case.kernel(buckets=buckets, block=4096)
+    check(case, found)
+    assert found.waited[0] > 5_000
+    assert np.count_nonzero(found.granted) >= 3

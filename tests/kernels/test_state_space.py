@@ -232,11 +232,13 @@ def vector():
     return np.random.default_rng(4).random
 
 
-def test_a_sweep_solves_the_lower_triangle(kernels, system, vector):
+def test_a_sweep_solves_the_product_of_both_triangles(kernels, system, vector):
     _, rates = system.inflow(kernels)
     right, found = vector(rates.out.size), np.empty(rates.out.size)
     kernels.state_space.sweep(*rates, right, found)
-    np.testing.assert_allclose(np.tril(rates.balance()) @ found, right, rtol=1e-12)
+    balance = rates.balance()
+    product = np.tril(balance) @ (np.triu(balance) @ found / np.diag(balance))
+    np.testing.assert_allclose(product, right, rtol=1e-10, atol=1e-12)
 
 
 def test_the_imbalance_is_the_rate_out_less_the_rate_in(kernels, system, vector):
@@ -281,10 +283,13 @@ def test_improving_takes_the_steps_of_scipy(kernels, system, vector, steps):
     """Wrong directions, too, may lead to the law in the end, but only by other steps."""
     _, rates = system.inflow(kernels)
     balance = rates.balance()
-    triangle = np.tril(balance)
-    sweep = LinearOperator(
-        balance.shape, lambda right: solve_triangular(triangle, right, lower=True)
-    )
+    diagonal = np.diag(balance)
+
+    def both(right):
+        half = solve_triangular(np.tril(balance), right, lower=True)
+        return solve_triangular(np.triu(balance), diagonal * half)
+
+    sweep = LinearOperator(balance.shape, both)
     gap, step = balance @ vector(rates.out.size), np.empty(rates.out.size)
     assert kernels.state_space.improve(rates, gap, steps, 0.0, step) == steps
     passed = [np.zeros(gap.size)]
@@ -317,13 +322,19 @@ ONE_SERVER = Rates(
     [
         ([1.0, -1.0], 1, [1.0, 0.0]),  # the sweep alone is the whole answer
         ([0.0, 0.0], 0, [0.0, 0.0]),  # there is nothing to do
-        ([1.0, 0.0], 0, [0.0, 0.0]),  # flows always cancel in total, so no step can do this
     ],
 )
 def test_improving_ends_where_nothing_is_left_to_gain(kernels, gap, taken, step):
     found = np.empty(2)
     assert kernels.state_space.improve(ONE_SERVER, np.array(gap), 9, 1e-9, found) == taken
     assert found.tolist() == step
+
+
+def test_improving_changes_nothing_where_no_step_is_better(kernels):
+    found = np.ones(2)
+    # Flows always cancel in total, and these do not.
+    kernels.state_space.improve(ONE_SERVER, np.array([1.0, 0.0]), 9, 1e-9, found)
+    assert found.tolist() == [0.0, 0.0]
 
 
 # Rigid jobs.

@@ -136,5 +136,5 @@ def test_classes_that_own_their_servers_have_no_common_queue():
     "ask", [stationary_law, lambda scenario: optimal_control(scenario, 4.0), value_policy_at_4]
 )
 def test_what_is_defined_for_lost_jobs_refuses_waiting_places(ask):
-    with pytest.raises(WorkloadError, match=r"waiting=5 waiting places"):
+    with pytest.raises(WorkloadError, match=r"waiting=5: .* is defined for jobs that are lost"):
         ask(Scenario.single(CURVE, 0.8, 8, waiting=5))

@@ -7,6 +7,8 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from moldable import SpeedUp
 from moldable.errors import SpeedUpError
@@ -170,3 +172,18 @@ def test_impossible_curves_are_refused_with_a_reason(build, message):
 def test_long_curves_print_short():
     assert repr(SpeedUp([1, 1.8])) == "SpeedUp({1: 1, 2: 1.8})"
     assert repr(SpeedUp.linear(100)).endswith("... 100: 100})")
+
+
+@given(
+    st.dictionaries(
+        st.integers(2, 40), st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]), min_size=1, max_size=12
+    )
+)
+def test_the_fastest_width_that_fits_is_the_narrowest_of_the_fastest(speedups):
+    curve = SpeedUp(speedups)
+    for servers in range(42):
+        fitting = [width for width in speedups if width <= servers]
+        best = min(fitting, key=lambda width: (-speedups[width], width), default=0)
+        assert curve.fastest(servers) == best
+        assert (servers in curve) == (servers in speedups)
+    assert pickle.loads(pickle.dumps(curve)).fastest(41) == curve.fastest(41)  # noqa: S301

@@ -23,6 +23,7 @@ from moldable import (
     value_policy,
 )
 from moldable.errors import PolicyError
+from moldable.live.learning import LearningPolicy
 from moldable.policies import (
     EvenPrice,
     FixedWidth,
@@ -112,6 +113,10 @@ POLICIES = {
         {name: {0: row, 3: {min(row): min(row.values())}} for name, row in rising(workload).items()}
     ),
     "value with a queue": lambda workload: queue_value_policy(
+        Scenario(replace(workload, sharing="pool"), 40, waiting=20)
+    ),
+    "learning": lambda workload: LearningPolicy(Scenario(replace(workload, sharing="pool"), 40)),
+    "learning with a queue": lambda workload: LearningPolicy(
         Scenario(replace(workload, sharing="pool"), 40, waiting=20)
     ),
     "a user's": lambda _: HalfOfIdle(),
@@ -271,10 +276,13 @@ def test_a_larger_pool_changes_no_row(policy, system):
         assert np.array_equal(one, two[: len(one)])
 
 
+LEARNING = {"learning": 41, "learning with a queue": 41}
+
+
 @pytest.mark.parametrize("name", [name for name in POLICIES if name != "a user's"])
 def test_a_policy_that_knows_its_reach_fits_any_cluster(name):
     workload, _ = SYSTEMS["several classes"]
     table = POLICIES[name](workload).tabulate(workload, (10**9, 10**9))
     # Value policies are made for 40 servers; from 56 idle on, width 8 divides them evenly.
-    most = {"value": 41, "value with a queue": 41, "even price": 57}.get(name, 13)
+    most = {"value": 41, "value with a queue": 41, "even price": 57, **LEARNING}.get(name, 13)
     assert all(len(rows) <= most for rows in table.rows)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 
+import numpy as np
 import pytest
 
 from moldable import (
@@ -130,3 +132,23 @@ def test_a_policy_that_looks_at_running_and_waiting_jobs_is_asked_but_not_evalua
     assert policy.grant("jobs", Observation(5, running={"jobs": {1: 3}})) == 1
     with pytest.raises(PolicyError, match=r"looks at running jobs"):
         evaluate(scenario, policy)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_granted_shares_are_the_probabilities_of_grants(strict):
+    class Drawn(Policy):
+        name = "drawn"
+
+        def decide(self, job_class, idle):  # noqa: ARG002
+            return {1: 0.2, 2: 0.5, 4: 0.3}
+
+    policy = Drawn()
+    policy.strict = strict
+    job_class = JobClass("jobs", 1.0, {1: 1.0, 2: 1.8, 4: 2.5})
+    draws = (np.arange(1000) + 0.5) / 1000
+    for idle in range(6):
+        seen = Observation(idle)
+        counted = Counter(policy.grant(job_class, seen, u) for u in draws)
+        shares = policy.granted_shares(job_class, seen)
+        assert shares == pytest.approx({width: count / 1000 for width, count in counted.items()})
+        assert list(shares) == sorted(shares)

@@ -77,7 +77,7 @@ def test_tables_too_long_to_make_are_refused_with_the_way_out():
 
 
 class OwnTable(Policy):
-    """A policy that tabulates by itself."""
+    """A policy with its own table."""
 
     def __init__(self, *rows):
         self.rows = rows

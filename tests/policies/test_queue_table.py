@@ -72,3 +72,34 @@ def test_a_table_with_one_row_is_a_loss_policy_with_the_same_answers():
 def test_bad_rows_are_refused_with_the_rule(rows, message):
     with pytest.raises(PolicyError, match=message):
         QueueTable({"jobs": rows})
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_drawing_between_two_tables_averages_their_choices(name):
+    scenario = Scenario(Workload(CLASSES), 12, waiting="unlimited")
+    other = QueueTable({"a": {0: {1: 1, 4: 3}, 3: {1: 1, 8: {1: 0.5, 2: 0.5}}}, "b": {0: {2: 2}}})
+    mixed = table().drawn_with(other.with_classes(scenario), 0.3)
+    (job_class,) = (each for each in CLASSES if each.name == name)
+    least = int(job_class.speedup.widths[0])
+    differ = 0
+    for waiting in range(10):
+        for idle in range(least, 13):
+            seen = Observation(idle, waiting)
+            one, two = (policy.choose(job_class, seen) for policy in (table(), other))
+            expected = {w: 0.7 * one.get(w, 0.0) + 0.3 * two.get(w, 0.0) for w in {*one, *two}}
+            assert mixed.choose(job_class, seen) == pytest.approx(expected)
+            differ += one != two
+    assert differ > 20
+
+
+def test_a_policy_that_leaves_servers_idle_decides_as_with_fewer():
+    scenario = Scenario(Workload(CLASSES), 12, waiting="unlimited")
+    rows = {"a": ROWS["a"], "b": {0: {2: 2, 6: 4}, 4: {2: 2}}}
+    plain = QueueTable(rows).with_classes(scenario)
+    spare = plain.leaving_idle(2).with_classes(scenario)
+    for name in rows:
+        for waiting in range(10):
+            for idle in range(3, 13):
+                seen = Observation(idle - 2, waiting)
+                assert spare.grant(name, Observation(idle, waiting)) == plain.grant(name, seen)
+            assert spare.grant(name, Observation(2, waiting)) == 0

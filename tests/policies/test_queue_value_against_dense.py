@@ -7,10 +7,12 @@ import pytest
 
 from moldable import JobClass, Scenario, SpeedUp, Workload
 from moldable.policies.kinds import Kinds
-from moldable.policies.queue_bellman import LOST, QueueValue
+from moldable.policies.queue_bellman import QueueValue
 from moldable.policies.queue_levels import TINY, Levels
 from moldable.policies.queue_nodes import KindTable, Nodes, most_free
 from naive.queue_value import Dense, outcomes
+
+BLOCKING_COST = 7.0
 
 PAPER = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 GAPS = SpeedUp({2: 1.9, 3: 2.5, 5: 3.5})
@@ -115,8 +117,9 @@ def test_levels_and_the_mix_are_those_of_dense_equations(name):
 @pytest.mark.parametrize("waiting_cost", [1.0, 3.0])
 def test_values_are_those_of_dense_equations(name, waiting_cost):
     kinds, levels, dense = both(name)
-    found = QueueValue(levels, waiting_cost)
-    values, kind_values, slope, cost = dense.value(levels.law, waiting_cost, LOST * kinds.mean_size)
+    found = QueueValue(levels, waiting_cost, BLOCKING_COST)
+    lost = BLOCKING_COST * kinds.mean_size
+    values, kind_values, slope, cost = dense.value(levels.law, waiting_cost, lost)
     scale = np.abs(kind_values).max()
     np.testing.assert_allclose(found.kind_values, kind_values, atol=1e-6 * scale)
     assert found.slope == pytest.approx(slope, rel=1e-6)
@@ -128,7 +131,7 @@ def test_values_are_those_of_dense_equations(name, waiting_cost):
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_improved_table_is_the_best_for_its_values(name, seed):
     kinds, levels, _ = both(name)
-    found = QueueValue(levels, 1.0)
+    found = QueueValue(levels, 1.0, BLOCKING_COST)
     # Random values, of which every term decides somewhere; in a solution some hardly matter.
     rng = np.random.default_rng(seed)
     found.values = rng.normal(size=levels.size)

@@ -70,6 +70,12 @@ def test_the_table_is_what_is_decided(servers):
     assert rows.tolist() == plain.tolist()
 
 
+def test_a_width_of_billions_takes_no_memory():
+    workload = Workload((JobClass("jobs", 1.0, SpeedUp({1: 1.0, 2**32: 1.8})),))
+    (rows,) = Thresholds({"jobs": {1: 1, 4: 1}}).tabulate(workload, (4,)).rows
+    assert rows.tolist() == [[0, 0], [1, 0], [1, 0], [1, 0], [1, 0]]
+
+
 def test_tables_are_described_in_words():
     assert Thresholds({"jobs": {4: 2, 10: 3}}).describe() == "2 servers from 4 idle, 3 from 10"
     assert Thresholds({"a": {1: 1}, "b": {4: 2, 8: 4}}).describe() == (
@@ -101,7 +107,7 @@ def test_later_changes_of_the_table_given_do_not_reach_the_policy():
         ({}, "has no row"),
         (3, "3 has no row"),
         ({2: 3}, "width 3 from 2 idle is more than are idle; start that row at 3"),
-        ({4: 2, 1: 1}, "the row from 1 idle stands after the one from 4; .* sort the rows"),
+        ({4: 2, 1: 1}, "the row for 1 idle servers comes after that for 4; .* sort the rows"),
         ({0: 1}, "idle count=0 must be a whole number from 1"),
         ({1: -1}, "width=-1 must be a whole number from 0"),
         ({1: 0.5}, "width=0.5 must be a whole number"),

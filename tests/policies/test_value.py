@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moldable import JobClass, Scenario, SpeedUp, Thresholds, Workload, value_policy
+from moldable import JobClass, Observation, Scenario, SpeedUp, Thresholds, Workload, value_policy
 from moldable.errors import PolicyError
 from moldable.exact import stationary_law
 from moldable.optimal import optimal_control
@@ -160,5 +160,11 @@ def test_impossible_costs_are_refused(cost):
 
 def test_classes_that_do_not_share_are_refused():
     two = (JobClass("a", 1.0, PAPER), JobClass("b", 1.0, SpeedUp({20: 9.0})))
-    with pytest.raises(PolicyError, match="2 classes own their servers"):
+    with pytest.raises(PolicyError, match="2 classes have reserved servers"):
         value_policy(Scenario(Workload(two, "reserved"), 30), 8.0)
+
+
+def test_a_load_under_which_nearly_all_jobs_are_blocked_has_a_policy():
+    # 1 - blocking is below the last digit of 1.
+    policy = value_policy(Scenario.single([1, 2], 9007199254740993.0, 4), 0.5)
+    assert policy.grant("jobs", Observation(idle=1)) == 1

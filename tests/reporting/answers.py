@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from moldable import Performance, Scenario, SpeedUp, evaluate
+from moldable import Scenario, SpeedUp, evaluate
+from moldable.results import Performance
 from moldable.system.estimate import Estimate
 
 

@@ -13,7 +13,7 @@ def test_a_table_that_does_not_fit_becomes_a_block_for_each_row(
     capsys, monkeypatch, columns, blocks
 ):
     monkeypatch.setenv("COLUMNS", columns)
-    table = plain_table("Title")
+    table = plain_table(title="Title")
     for heading in ("policy", "blocking", ""):
         table.add_column(heading)
     table.add_row("a" * 70, "0.123456789", "marked")

@@ -43,4 +43,4 @@ def test_tables_and_texts_say_what_was_found():
     made = experiment.publish(results)
     assert [row["widths"] for row in made.tables["collapse"]] == ["1-2", "3-4"]
     assert len(made.drawings) == 2
-    assert "which would be 0 by the lemma" in made.findings[0]
+    assert "the lemma states 0" in made.findings[0]

@@ -1,4 +1,4 @@
-"""Fluid equations beside simulated paths."""
+"""Fluid equations and simulated paths."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -16,6 +18,9 @@ from reproduction.run_folder import RunFolder, begin
 from tiny_results import published, tiny
 
 PNG = b"\x89PNG\r\n\x1a\n"
+ROOT = Path(__file__).parents[2]
+BY_RESULT = {"table", "insensitivity"}
+"""Experiments whose sentences depend on their results, not only the numbers in them."""
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -32,6 +37,25 @@ def test_every_experiment_has_tables_figures_a_page_and_findings(name):
     assert made.findings
     if name == "table":
         assert "0.9930 / " in made.overview
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_pages_in_the_repository_have_the_text_that_is_generated(name):
+    made, _ = published(name)
+    page = masked((ROOT / "docs" / "paper" / f"{name}.md").read_text())
+    lines = made.page.splitlines()
+    fixed = [line for line in lines if line.startswith(("#", "*", "!["))]
+    assert [line for line in fixed if masked(line) not in page] == []
+    for text in ("REPRODUCTION.md", "docs/paper/index.md"):
+        summary = masked((ROOT / text).read_text())
+        assert masked(EXPERIMENTS[name].title) in summary
+        if name not in BY_RESULT:
+            assert [s for s in made.findings if masked(s) not in summary] == []
+
+
+def masked(text):
+    """Replace every number; those of another scale differ."""
+    return re.sub(r"[-+]?\d[\d,.]*(e[-+]\d+)?( ± #)?", "#", text.replace("\\*", "*"))
 
 
 def test_names_of_tables_figures_and_cells_differ():

@@ -76,5 +76,5 @@ def test_tables_and_texts_say_what_was_found():
     assert len(slopes) == 4 * len(QUANTITIES)
     assert {row["exact"] for row in points} == {True, False}
     assert len(made.drawings) == 1
-    assert "the distance is exact only up to n = 33" in made.page
+    assert "the distance is exact up to n = 33" in made.page
     assert len(made.findings) == 2

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.stats import norm, t
 
-from moldable import Estimate
+from moldable.results import Estimate
 from reproduction.verdict import ALLOWED, Measured, Verdict, deviation, judge, stretched
 
 ROUNDING = 0.5e-4

@@ -72,7 +72,7 @@ def test_greedy_on_the_sub_linear_curve():
     ("n", "alpha", "blocking", "time"),
     [
         (4000, 1 / 2, 0.012586284643, 0.993745039294),
-        (4000, 2 / 3, 0.012529435607, 0.998432046616),
+        pytest.param(4000, 2 / 3, 0.012529435607, 0.998432046616, marks=pytest.mark.long),
         (100, 1 / 2, 0.078091211194, 0.962734232349),
     ],
 )
@@ -85,7 +85,15 @@ def test_two_widths_agree_with_the_exact_chain(n, alpha, blocking, time):
     assert abs(z_score(wrong.mean_execution_time, time, 64)) > 4
 
 
-@pytest.mark.parametrize("law", [Deterministic(), MixedErlang(), Lognormal(1.5), Pareto(1.5)])
+@pytest.mark.parametrize(
+    "law",
+    [
+        Deterministic(),
+        pytest.param(MixedErlang(), marks=pytest.mark.long),
+        pytest.param(Lognormal(1.5), marks=pytest.mark.long),
+        Pareto(1.5),
+    ],
+)
 def test_one_width_is_insensitive_to_the_law_of_sizes(law):
     n, load = 400, 0.8
     exact = erlang_b(n * load / 5, n // 5)

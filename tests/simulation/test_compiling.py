@@ -37,5 +37,5 @@ def test_compiling_is_announced_if_it_takes_longer_than_patience(
         replications.compile_kernel(plan_of(CHAIN, "empty"), KERNEL, (0,))
     finally:
         replications.LOG.removeHandler(listener)
-    said = "compiling for this kind of system; it is kept on disk for next time"
+    said = "compiling for this kind of system; the code is kept for later runs"
     assert notes == ([said] if waits else [])

@@ -96,9 +96,16 @@ def test_dask_gives_the_same_numbers_and_survives_a_killed_worker(cluster):
 @pytest.mark.filterwarnings("ignore")
 def test_the_command_line_takes_a_dask_address(cluster, run):
     address, _ = cluster
+    queue = ("--waiting", "unlimited", "--policy", "even-price")
     system = ("--servers", "40", "--load", "0.8", "--speedup", "1,1.8,2.5", "--seed", "3", "--json")
     size = ("--size", "lognormal:1", "--jobs", "5000", "--replications", "8")
-    there = run("simulate", *system, *size, "--dask", address)
-    assert there.returncode == 0, there.stderr
-    here = run("simulate", *system, *size)
-    assert json.loads(there.stdout)["blocking"] == json.loads(here.stdout)["blocking"]
+    waiting = ("mean_wait", "mean_response_time", "wait_probability", "queue_length")
+    spread = tuple(f"{name}_interval" for name in waiting)
+    quantiles = ("wait_quantiles", "response_quantiles")
+    for more, figures in ((), ("blocking",)), (queue, (*waiting, *spread, *quantiles)):
+        there = run("simulate", *system, *size, *more, "--dask", address)
+        assert there.returncode == 0, there.stderr
+        here = run("simulate", *system, *size, *more)
+        found, alone = json.loads(there.stdout), json.loads(here.stdout)
+        assert [found[name] for name in figures] == [alone[name] for name in figures]
+        assert alone[figures[0]] > 0.0

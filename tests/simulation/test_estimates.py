@@ -26,10 +26,15 @@ def single(servers, load, **options):
     ("workload", "servers", "kernel"),
     [
         (single(1, 1e-5), 1, "bucket-ring"),  # blocking 1e-5: none of 16,000 jobs
-        (single(3, 0.02), 3, "bucket-ring"),  # 3e-5: one job in every second run
+        # 3e-5: one job in every second run
+        pytest.param(single(3, 0.02), 3, "bucket-ring", marks=pytest.mark.long),
         (single(10, 0.3), 10, "count-chain"),  # 8e-4: some 13 jobs
-        (single(10, 0.3, size=Deterministic()), 10, "bucket-ring"),
-        (single(10, 0.45), 10, "count-chain"),  # 1e-2: some 170 jobs
+        pytest.param(
+            single(10, 0.3, size=Deterministic()), 10, "bucket-ring", marks=pytest.mark.long
+        ),
+        pytest.param(
+            single(10, 0.45), 10, "count-chain", marks=pytest.mark.long
+        ),  # 1e-2: some 170 jobs
         (single(1, 0.43), 1, "count-chain"),  # 0.3
     ],
 )
@@ -56,7 +61,7 @@ def test_a_class_with_few_arrivals_has_a_wide_interval():
     assert good >= binom.ppf(0.01, given, 0.95)
 
 
-@pytest.mark.parametrize("jobs", [30, 300])
+@pytest.mark.parametrize("jobs", [30, pytest.param(300, marks=pytest.mark.long)])
 def test_a_policy_that_blocks_although_servers_are_idle_is_covered(jobs):
     good, given = held(SEEDS, OWN, 64, Reserve(), jobs=jobs, replications=16)
     assert given == len(SEEDS)

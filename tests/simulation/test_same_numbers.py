@@ -24,7 +24,7 @@ from simulation.systems import CHAIN, RING, TWO, numbers, plan_of
 
 @pytest.fixture(scope="module")
 def processes():
-    """Start new processes: one that is forked beside other threads can deadlock."""
+    """Start new processes: one that is forked while other threads run can deadlock."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         yield pool
 
@@ -37,11 +37,12 @@ def processes():
         replace(RING, arrivals=Renewal(Lognormal(2.0))),
         replace(TWO, arrivals=MarkovModulated((0.2, 3.0), ((0, 0.5), (1.0, 0)))),
         replace(TWO, arrivals=ArrivalTimes(np.arange(0.0, 80.0, 0.031))),
+        replace(TWO, waiting=5),
     ],
-    ids=["chain", "ring", "renewal", "modulated", "listed"],
+    ids=["chain", "ring", "renewal", "modulated", "listed", "queue"],
 )
 def test_the_same_seed_gives_the_same_numbers_however_it_is_run(scenario, processes):
-    options = {"jobs": 2000, "replications": 40, "seed": 4}
+    options = {"jobs": 500, "replications": 40, "seed": 4}
     alone = numbers(simulate(scenario, threads=1, **options))
     assert numbers(simulate(scenario, threads=3, **options)) == alone
     assert numbers(simulate(scenario, executor=processes, **options)) == alone

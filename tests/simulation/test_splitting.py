@@ -38,8 +38,8 @@ def exact(workload, servers, policy):
     ("workload", "servers", "policy"),
     [
         (ONE_CLASS, 40, table(ONE_CLASS)),
-        (ONE_CLASS, 40, Greedy()),
-        (TWO_PHASES, 40, table(TWO_PHASES)),
+        pytest.param(ONE_CLASS, 40, Greedy(), marks=pytest.mark.long),
+        pytest.param(TWO_PHASES, 40, table(TWO_PHASES), marks=pytest.mark.long),
         (TWO_CLASSES, 40, table(TWO_CLASSES)),
         (ONE_WIDTH, 40, Greedy()),  # Erlang's formula: 7.3e-13
     ],

@@ -63,12 +63,15 @@ def test_pilots_are_not_made_longer_than_arrivals_allow():
     assert run.spans == [pytest.approx(unsettled)]
 
 
+@pytest.mark.long
 def test_a_warm_up_that_may_be_too_short_is_said_to_be():
     # From an empty start, the busy servers approach equilibrium as slowly as t to the power -0.2.
     workload = Workload((JobClass("a", 5000.0, SpeedUp([1]), size=Pareto(1.2)),))
     options = {"start": "empty", "jobs": 500, "replications": 4, "seed": 1}
     answer = simulate(Scenario(workload, 10_000), threads=1, **options)
-    assert any("the pilot did not settle within" in warning for warning in answer.warnings)
+    assert any(
+        "the pilot run did not reach equilibrium within" in warning for warning in answer.warnings
+    )
     assert numbers(simulate(Scenario(workload, 10_000), threads=2, **options)) == numbers(answer)
     given = simulate(Scenario(workload, 10_000), warmup=5, **options)
     assert not any("pilot" in warning for warning in given.warnings)
@@ -115,7 +118,9 @@ def test_gaps_without_a_variance_are_warmed_up_in_bounded_time(shape):
     assert error < 0.01 * exact
     # Most gaps are then far shorter than their mean, and a pilot does not see the others.
     heavy = shape < 1.15
-    assert heavy <= any("the pilot did not settle" in warning for warning in answer.warnings)
+    assert heavy <= any(
+        "the pilot run did not reach equilibrium" in warning for warning in answer.warnings
+    )
 
 
 def test_a_warm_up_counts_arrivals_where_time_stands_still():

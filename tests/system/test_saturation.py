@@ -48,7 +48,7 @@ def test_blocks_of_several_classes_serve_them_in_turn():
     assert saturated_throughput(system) == pytest.approx(4 / (0.75 / 1.8 + 0.25 * 2 / 1.5))
 
 
-def test_nothing_is_known_where_the_head_waits_beside_idle_servers():
+def test_nothing_is_known_where_the_head_waits_although_servers_are_idle():
     assert throughput("fixed-strict:3", 10) is None
     assert throughput("fixed-strict:3", 9) == pytest.approx(3 * 2.5)
 

@@ -102,7 +102,7 @@ def test_a_random_table_divides_as_by_enumeration(seed):
     options = {"holding": 0.0, "servers": servers, "alike": True, "sharply": bool(seed % 2)}
     table = RandomTable(rng, widths, behind=2, **options)
 
-    def choose(job_class, idle, _):  # the same while nobody waits
+    def choose(job_class, idle, _):  # the same while no job waits
         return table(job_class, idle, 2)
 
     system = queue_system(Scenario(Workload(classes), servers), choose, math.inf, behind=2)

@@ -8,7 +8,7 @@ from moldable import JobClass, Scenario, SpeedUp, Thresholds, Workload, evaluate
 from moldable.errors import ControlError
 from moldable.model.sizes import Lognormal
 from moldable.sizes import Deterministic
-from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.evaluator import LossEvaluator
 from moldable.tuning.targets import Target
 
 CURVE = SpeedUp([1, 1.8, 2.5])
@@ -17,7 +17,7 @@ TABLE = Thresholds({"jobs": {1: 1, 4: 2, 9: 3}})
 
 def evaluator(scenario, limit=0.01):
     target = Target("max_blocking", limit, 1.0)
-    return Evaluator(scenario, target, precision=0.2, seed=1, threads=2)
+    return LossEvaluator(scenario, target, precision=0.2, seed=1, threads=2)
 
 
 def test_small_chains_are_solved_once():

@@ -47,7 +47,7 @@ def test_answers_without_a_seed_repeat_where_nothing_else_is_simulated():
 @pytest.mark.parametrize(
     ("arrivals", "cases"),
     [
-        (Renewal(Lognormal(2.0)), ["10 % more load"]),
+        pytest.param(Renewal(Lognormal(2.0)), ["10 % more load"], marks=pytest.mark.long),
         (ArrivalTimes([0.02 * k for k in range(50_000)]), []),
     ],
 )

@@ -11,7 +11,7 @@ from moldable import Scenario, SpeedUp, evaluate
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
 from moldable.system.estimate import Estimate
-from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.evaluator import LossEvaluator
 from moldable.tuning.families import DesignLoads, Family, ValueTables
 from moldable.tuning.search import LimitSearch, least_cost
 from moldable.tuning.targets import Target
@@ -99,7 +99,7 @@ def test_the_parameter_of_tables_starts_where_the_model_meets_the_limit():
 
 def test_design_loads_narrow_and_stay_below_a_table_that_caps_them():
     target = Target("max_blocking", 0.05, 1.0)
-    evaluator = Evaluator(SCENARIO, target, precision=0.01, seed=1, threads=1)
+    evaluator = LossEvaluator(SCENARIO, target, precision=0.01, seed=1, threads=1)
     plain = DesignLoads(SCENARIO)
     wide, narrow = (evaluator(plain.policy(load)) for load in (plain.low, plain.high))
     assert wide.mean_execution_time.value < narrow.mean_execution_time.value

@@ -6,11 +6,12 @@ import dataclasses
 
 import pytest
 
-from moldable import Estimate, JobClass, Scenario, SpeedUp, Thresholds, Workload, evaluate, tune
+from moldable import JobClass, Scenario, SpeedUp, Thresholds, Workload, evaluate, tune
 from moldable.arrivals import Renewal
 from moldable.errors import ControlError
 from moldable.exact import erlang_b
 from moldable.policies import GreedyP
+from moldable.results import Estimate
 from moldable.sizes import Deterministic, Hyperexponential
 from moldable.tuning import tuning
 from moldable.tuning.evaluator import Evaluator
@@ -31,7 +32,15 @@ def test_a_blocking_cost_is_met_within_half_a_per_cent_of_the_optimum():
     assert (tuned.blocking_cost, tuned.certified, tuned.seed) == (4.0, True, None)
 
 
-@pytest.mark.parametrize("limit", [0.0807, 0.12, 0.2, 0.3])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        0.0807,
+        pytest.param(0.12, marks=pytest.mark.long),
+        0.2,
+        pytest.param(0.3, marks=pytest.mark.long),
+    ],
+)
 def test_a_limit_on_blocking_is_kept_used_up_and_close_to_the_optimum(limit):
     tuned = tune(SMALL, max_blocking=limit, seed=1)
     answer = tuned.performance
@@ -44,7 +53,10 @@ def test_a_limit_on_blocking_is_kept_used_up_and_close_to_the_optimum(limit):
     assert again.blocking == answer.blocking
 
 
-@pytest.mark.parametrize("limit", [0.4, 0.7, 0.9])
+@pytest.mark.parametrize(
+    "limit",
+    [pytest.param(0.4, marks=pytest.mark.long), 0.7, pytest.param(0.9, marks=pytest.mark.long)],
+)
 def test_a_limit_on_time_is_kept_used_up_and_close_to_the_optimum(limit):
     tuned = tune(SMALL, max_time=limit, seed=1)
     answer = tuned.performance
@@ -147,6 +159,7 @@ def test_static_widths_are_returned_where_they_are_better(monkeypatch):
     assert tuned.thresholds.endswith("servers, or as many as are idle")
 
 
+@pytest.mark.long
 def test_other_arrivals_are_simulated_and_keep_their_limit():
     bursty = Scenario.single(CURVE, 0.5, 16, arrivals=Renewal(Hyperexponential(4.0)))
     tuned = tune(bursty, max_blocking=0.15, seed=1, precision=0.05)
@@ -191,7 +204,10 @@ def test_a_single_class_that_owns_its_servers_shares_them_with_itself():
     assert tune(owned, blocking_cost=4.0).thresholds == tune(SMALL, blocking_cost=4.0).thresholds
 
 
-@pytest.mark.parametrize("target", [{"max_blocking": 0.3}, {"blocking_cost": 4.0}])
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param({"max_blocking": 0.3}, marks=pytest.mark.long), {"blocking_cost": 4.0}],
+)
 def test_the_unit_of_time_does_not_matter(target):
     hours, milliseconds = (
         tune(Scenario(Workload((JobClass("a", 6.4 / size, CURVE, mean_size=size),)), 8), **target)
@@ -207,12 +223,14 @@ def test_a_very_high_blocking_cost_gives_the_least_blocking():
     assert tuned.performance.blocking.value == pytest.approx(tuned.optimum.blocking, rel=0.001)
 
 
+@pytest.mark.long
 def test_blocking_too_rare_to_count_is_met_by_an_exact_chain():
     tuned = tune(Scenario.single(SpeedUp([1, 1.8]), 0.7, 200), max_blocking=1e-6)
     assert tuned.performance.method == "chain"
     assert 0.999e-6 < tuned.performance.blocking.value <= 1e-6
 
 
+@pytest.mark.long
 def test_blocking_too_rare_to_count_is_certified_by_splitting():
     tuned = tune(Scenario.single(CURVE, 0.5, 150), max_blocking=1e-6, seed=1, precision=0.1)
     assert "splitting" in tuned.performance.reason
@@ -221,6 +239,7 @@ def test_blocking_too_rare_to_count_is_certified_by_splitting():
     assert tuned.static is None
 
 
+@pytest.mark.long
 def test_rare_blocking_of_sizes_without_phases_is_not_certified():
     constant = Workload((JobClass("jobs", 40.0, CURVE, size=Deterministic()),))
     tuned = tune(Scenario(constant, 100), max_blocking=1e-9, precision=0.2, seed=1)

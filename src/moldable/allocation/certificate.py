@@ -28,10 +28,10 @@ class Certificate:
         nu: multiplier of the rate constraint.
         theta0: multiplier of the capacity constraint, shared by all classes.
         theta: multipliers of y_i >= 0, one for each allowed width.
-        max_violation: the largest violation of any condition, each measured against the size of
-            its terms: costs against 1/lambda, rates against the offered load, servers against n.
+        max_violation: the largest violation of any condition, each relative to the size of its
+            terms: costs against 1/lambda, rates against the offered load, servers against n.
 
-    Example:
+    Examples:
         >>> optimum([1, 1.8, 2.5], 0.9).certificate.max_violation < 1e-12
         True
     """

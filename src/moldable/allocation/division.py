@@ -21,9 +21,9 @@ from moldable.model.workload import Workload
 
 
 def reserve(scenario: ScenarioOrFile) -> Reservation:
-    """Solve (Q): the division with the least (weighted) mean time, servers being divisible.
+    """Solve (Q): the division with the least (weighted) mean time if servers are divisible.
 
-    Example:
+    Examples:
         >>> reserve(Scenario.single([1, 1.8, 2.5], 0.9, 8))
         Reservation(jobs: 8 servers, widths [2]; mean_execution_time=0.555556, shadow_price=1.75)
     """
@@ -41,7 +41,7 @@ def reserve(scenario: ScenarioOrFile) -> Reservation:
     mixes = [front.alone(int(front.corners[k])) for front, k in zip(fronts, reached, strict=True)]
     price = -float(slope[bought]) if bought < cost.size else 0.0
     left_over = spare - (float(cost[bought - 1]) if bought else 0.0)
-    # A part that is bought with rounding errors would randomise for nothing.
+    # A part that is bought because of rounding errors would randomise without a gain.
     if bought < cost.size and left_over > noise:
         j = int(owner[bought])
         mixes[j] = fronts[j].read(mixes[j].server_time + left_over / offered[j])
@@ -72,8 +72,8 @@ def pure_loads(scenario: Scenario) -> Floats:
 def _edges(workload: Workload, fronts: list[Frontier]) -> tuple[Floats, Ints, Floats, Floats]:
     """Return the least servers of each class, and the edges of all frontiers, steepest first.
 
-    Of the edges: the class of each, the weighted time saved per server-time (negative), and the
-    servers that all edges up to this one take together.
+    For each edge: its class, the weighted time saved per server-time (negative), and the servers
+    that all edges up to it take together.
     """
     offered = np.array([job_class.offered for job_class in workload.classes])
     least = offered * np.array([front.server_time[0] for front in fronts])

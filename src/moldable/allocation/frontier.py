@@ -22,7 +22,7 @@ from typing import TypeVar, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints, Mask
-from moldable.checks import check_type
+from moldable.checks import as_list, check_type
 from moldable.errors import SpeedUpError, shortened
 from moldable.model.assumptions import ROUNDING
 from moldable.model.hull import concave_hull, hull_height
@@ -43,7 +43,7 @@ class Mix:
         server_time: mean server-time of a job of unit size.
         position: index of the first width on the frontier.
 
-    Example:
+    Examples:
         >>> optimum([1, 1.8, 2.5], 0.9).mix.support
         (2,)
     """
@@ -73,7 +73,7 @@ class Frontier:
         time: 1/s_i at each of them, descending.
         corners: indices of the hull's strict vertices among them.
 
-    Example:
+    Examples:
         >>> Frontier.of(SpeedUp([1, 1.2, 2.5])).dominated_widths.tolist()
         [2]
     """
@@ -111,8 +111,8 @@ class Frontier:
     def read(self, server_time: float) -> Mix:
         """Return the best mix of widths that uses at most this mean server-time per job.
 
-        Within rounding of a frontier width, the mix is that width alone. Less than the least
-        server-time is read as the least; `reaches` tells whether it is feasible.
+        Within rounding of a frontier width, the mix is that width alone. A server-time below the
+        least possible one is treated as the least; `reaches` tells whether it is feasible.
         """
         xs = self.server_time
         k = bisect_right(xs, server_time * (1.0 + ROUNDING)) - 1
@@ -162,10 +162,11 @@ class Frontier:
 def frontiers(speedups: Sequence[SpeedUp]) -> list[Frontier]:
     """Build the frontiers of many curves at once.
 
-    Example:
+    Examples:
         >>> [len(each.widths) for each in frontiers([SpeedUp([1, 1.8]), SpeedUp([1, 0.9, 2])])]
         [2, 2]
     """
+    speedups = as_list(speedups, "the list of curves", SpeedUpError, "[SpeedUp([1, 1.8])]")
     for speedup in speedups:
         check_type(speedup, SpeedUp, "curve", SpeedUpError, "SpeedUp([1, 1.8])")
     sizes = np.array([speedup.widths.size for speedup in speedups], dtype=np.int64)
@@ -214,7 +215,7 @@ def _ascending(kept: Ints, server_time: Floats, is_corner: Mask) -> Ints:
 
 
 def frozen(array: Array) -> Array:
-    """Return the array, no longer writable: results are values."""
+    """Return the array, made read-only because results are values."""
     array.flags.writeable = False
     return array
 

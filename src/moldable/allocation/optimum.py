@@ -35,7 +35,7 @@ class Optimum(Result):
         servers: the number of servers, where it is known.
         mix: the one or two widths used, and the share of jobs given each.
 
-    Example:
+    Examples:
         >>> optimum([1, 1.8, 2.5], 0.9).support
         (2,)
     """
@@ -199,7 +199,7 @@ def optimum(curve: Curve | Frontier, load: float, *, servers: int | None = None)
         load: arrival rate x mean size / servers.
         servers: the number of servers; widths above it are left out.
 
-    Example:
+    Examples:
         >>> answer = optimum([1, 1.8, 2.5, 3, 3.4], load=0.8)
         >>> answer.support, round(answer.mean_execution_time, 4)
         ((3, 4), 0.375)
@@ -210,7 +210,7 @@ def optimum(curve: Curve | Frontier, load: float, *, servers: int | None = None)
     load = checked_load(load)
     if not frontier.reaches(1.0 / load):
         raise InfeasibleError(
-            f"{load:.12g} is too much: the largest feasible load of this curve is "
+            f"{load:.12g} is too high: the largest feasible load of this curve is "
             f"{frontier.largest_load:.12g}, all jobs on width {frontier.widths[0]}; "
             f"add servers or send fewer jobs",
             "load",
@@ -228,9 +228,9 @@ def _fitting_frontier(curve: Curve | Frontier, servers: int | None) -> Frontier:
 def _on_one_line(frontier: Frontier, mix: Mix) -> Ints:
     """Return the frontier widths on the line through the mix that could replace it.
 
-    Rounding makes vertices out of collinear points, so the line is extended by one edge on either
-    side and tested there with the tolerance of the frontier, in (width, speed-up), where it is
-    well conditioned. A width used alone can be replaced only if the line has widths on both sides.
+    Rounding can turn collinear points into vertices, so the line is extended by one edge on either
+    side and tested there with the tolerance of the frontier, in (width, speed-up), where it is well
+    conditioned. A width used alone can be replaced only if the line has widths on both sides.
     """
     corners, w, faster = frontier.corners, frontier.widths, 1.0 / frontier.time
     alone = w[mix.position : mix.position + 1]

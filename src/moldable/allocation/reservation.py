@@ -27,7 +27,7 @@ class ClassAllocation:
         frontier: its widths worth using.
         mix: the one or two widths used, and the share of its jobs given each.
 
-    Example:
+    Examples:
         >>> reserve(Scenario.single([1, 1.8, 2.5], 0.9, 8)).classes[0].support
         (2,)
     """
@@ -95,7 +95,7 @@ class Reservation(Result):
         whole: whether each class has an integer number of servers.
         time_unit: the scenario's unit of time, which all times are in; None if it has none.
 
-    Example:
+    Examples:
         >>> jobs = JobClass("a", 2.0, [1, 1.8]), JobClass("b", 1.0, [1, 1.5])
         >>> reserve(Scenario(Workload(jobs), 8)).to_frame()["class"].tolist()
         ['a', 'b']
@@ -206,7 +206,7 @@ class Reservation(Result):
             f"{part.name}: {part.servers:.6g} servers, widths {list(part.support)}"
             for part in self.classes[:6]
         )
-        more = ", ..." if len(self.classes) > 6 else ""  # noqa: PLR2004 - as many as fit a line
+        more = ", ..." if len(self.classes) > 6 else ""  # noqa: PLR2004 - as many as fit on a line
         time = duration(f"{self.mean_execution_time:.6g}", self.time_unit)
         return (
             f"Reservation({parts}{more}; mean_execution_time={time}, "

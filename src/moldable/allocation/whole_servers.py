@@ -28,7 +28,7 @@ def reserve_whole(scenario: ScenarioOrFile) -> Reservation:
     Servers that no class gains from are spread in proportion to the reservations, so that these
     always sum to the size of the cluster.
 
-    Example:
+    Examples:
         >>> jobs = JobClass("a", 2.0, [1, 1.8]), JobClass("b", 1.0, [1, 1.5])
         >>> [part.servers for part in reserve_whole(Scenario(Workload(jobs), 8)).classes]
         [5, 3]

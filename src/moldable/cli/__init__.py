@@ -11,17 +11,27 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from moldable.cli import output
+from moldable.cli import output, slurm
 from moldable.cli.bounds import bounds
 from moldable.cli.compare import compare
+from moldable.cli.curves import curves
+from moldable.cli.doctor import doctor
 from moldable.cli.evaluate import evaluate
 from moldable.cli.examples import examples
+from moldable.cli.explore import explore
+from moldable.cli.fit import fit
+from moldable.cli.live import report as live_report
 from moldable.cli.optimum import optimum
+from moldable.cli.plan import plan
+from moldable.cli.replay import replay
+from moldable.cli.run import run
 from moldable.cli.simulate import simulate
+from moldable.cli.slurm_install import install
+from moldable.cli.trace import trace
 from moldable.cli.tradeoff import tradeoff
 from moldable.cli.tune import tune
 from moldable.errors import MoldableError, cut, printable
@@ -52,15 +62,28 @@ def _tells_interruption(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-for _command in (optimum, evaluate, compare, simulate, tune, tradeoff, bounds, examples):
+COMMANDS = (
+    *(plan, run, trace, replay, fit, curves),
+    *(optimum, evaluate, compare, simulate, tune, tradeoff, bounds, explore, examples, doctor),
+)
+for _command in COMMANDS:
     app.command()(_tells_interruption(_command))
+slurm.app.command()(install)
+app.add_typer(slurm.app)
+live = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Check a live cluster against its plan."
+)
+live.command("report")(_tells_interruption(live_report))
+app.add_typer(live, name="live")
 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from moldable.installation.versions import versions
 
-        typer.echo(f"moldable {version('moldable')}")
+        own, *others = versions().items()
+        typer.echo(f"moldable {own[1]}")
+        typer.echo(", ".join(f"{name} {version}" for name, version in others))
         raise typer.Exit
 
 
@@ -69,11 +92,11 @@ def moldable(
     *,
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show versions."),
     ] = False,
 ) -> None:
-    """Choose how many servers each parallel job gets when it starts, its width.
-    The width is fixed when a job starts. Jobs that find no idle server are lost, or wait if there
+    """Choose the width of each parallel job: the number of servers that it gets when it starts.
+    A job keeps its width until it ends. Jobs that find no idle server are lost, or wait if there
     are waiting places.
 
     \b
@@ -87,38 +110,43 @@ def moldable(
     """  # noqa: D205 - the first paragraph of the help describes the model
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line: exit code 0, 2 for bad input with a message on stderr, 130 for Ctrl-C.
 
-    A reader that closes the pipe, as `moldable ... | head -1` does, has what it wanted: code 0.
+    A closed pipe, as in `moldable ... | head -1`, is not an error: exit code 0.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # names may not fit a terminal's alphabet
+            stream.reconfigure(errors="replace")  # names may not be encodable
     try:
         code = app(standalone_mode=False) or 0
         sys.stdout.flush()
     except MoldableError as error:
-        code = _refused(_in_options(error, sys.argv[1:]))
+        code = report_error(error)
     except UsageError as error:
-        # It quotes the command line; a help text has lines of its own.
+        # The message quotes the command line; its line breaks are those of the help.
         error.message = cut("\n".join(map(printable, error.message.split("\n"))))
         error.show()
         code = BAD_INPUT
     except MemoryError:
         code = _refused("not enough memory; ask for fewer servers, widths or classes")
     # From here on, a normal exit would try to write the rest of the answer once more.
-    except (BrokenPipeError, SystemExit):  # Typer and Rich end so where a pipe is closed
+    except (BrokenPipeError, SystemExit):  # so Typer and Rich react to a closed pipe
         os._exit(0)
     except OSError as error:  # a full disk behind a redirection, say
-        os._exit(_refused(f"cannot write the answer: {error.strerror}"))
+        os._exit(_refused(f"cannot write the output: {error.strerror}"))
     sys.exit(code)
+
+
+def report_error(error: MoldableError) -> int:
+    """Write an error about the options of this process to stderr, and return the exit code."""
+    return _refused(_in_options(error, sys.argv[1:]))
 
 
 def _in_options(error: MoldableError, words: Sequence[str]) -> str:
     """Name the option, if it was given, that an error's parameter came from.
 
-    A load that comes from --regime is no fault of --load.
+    An error in a load that follows from --regime does not name --load.
     """
     if error.parameter is None:
         return str(error)
@@ -128,6 +156,6 @@ def _in_options(error: MoldableError, words: Sequence[str]) -> str:
 
 
 def _refused(reason: str) -> int:
-    with suppress(OSError):  # nobody may listen there either
+    with suppress(OSError):  # stderr may be closed as well
         typer.echo(f"moldable: error: {reason}", err=True)
     return BAD_INPUT

@@ -10,8 +10,8 @@ from moldable.cli.options import (
     RegimeOption,
     ServersOption,
     SpeedUpOption,
-    one_class,
 )
+from moldable.cli.scenario_options import one_class
 from moldable.errors import InputError
 
 

@@ -14,9 +14,8 @@ from moldable.cli.options import (
     SeedOption,
     SlowdownOption,
     ThreadsOption,
-    read_policy,
-    takes_scenario,
 )
+from moldable.cli.scenario_options import read_policy, takes_scenario
 from moldable.cli.simulate import end_if_interrupted
 from moldable.errors import InputError
 
@@ -38,8 +37,8 @@ def compare(
             "--policies",
             "--policy",
             metavar="A,B,C",
-            help="Policies as for evaluate, separated by commas, or one option for each; "
-            "differences are from the first.",
+            help="Policies, separated by commas or one per option; differences are relative to the "
+            "first.",
             show_default="greedy-p,greedy; with waiting places value,even-price,idle-share",
         ),
     ] = None,
@@ -54,8 +53,8 @@ def compare(
 
     Pareto-optimal policies are marked with *: no other policy is better in blocking or mean
     execution time without being worse in the other. Simulations share their random numbers.
-    With waiting places the time is the mean response time, and policies whose unlimited queue
-    would grow for ever are shown as unstable.
+    With waiting places the time is the mean response time; policies under which an unlimited queue
+    would grow without limit are listed as unstable.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ def note_curve(speedup: SpeedUp, of: str = "") -> None:
 
     Args:
         speedup: the curve.
-        of: beginning of the notes, if there are several curves.
+        of: prefix of the notes, if there are several curves.
     """
     if speedup.baseline:
         note(f"{of}{speedup.baseline}")

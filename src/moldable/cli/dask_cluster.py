@@ -46,7 +46,7 @@ def _refuse_unreachable(address: str) -> None:
     except ValueError:
         host, port = None, None
     if not host or not port:
-        raise InputError(_unreachable(address, "no host and port in it"))
+        raise InputError(_unreachable(address, "the address has no host and port"))
     try:
         with socket.create_connection((host, port), SECONDS) as connection:
             greeting = connection.recv(8) if place.scheme == "tcp" else b"\1"

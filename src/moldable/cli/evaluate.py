@@ -13,9 +13,8 @@ from moldable.cli.options import (
     SeedOption,
     SlowdownOption,
     ThreadsOption,
-    read_policy,
-    takes_scenario,
 )
+from moldable.cli.scenario_options import read_policy, takes_scenario
 from moldable.cli.simulate import show
 
 if TYPE_CHECKING:
@@ -36,7 +35,8 @@ def evaluate(
 ) -> None:
     """Compute the performance of a policy.
 
-    Blocking and execution time are computed exactly where possible, otherwise by simulation.
+    Blocking, execution and waiting times are computed exactly where possible, otherwise by
+    simulation.
 
     \b
     Examples:

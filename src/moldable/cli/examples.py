@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from moldable.cli import output
+from moldable.cli.options import JsonOption
 from moldable.errors import InputError
 from moldable.text_files import write_whole
+
+TITLES: Final = {
+    "slurm-week.txt": "Job log of a week on 64 GPUs, as sacct --parsable2 prints it (generated).",
+}
+"""Titles of files whose format has no comments."""
 
 
 def examples(
@@ -21,6 +28,7 @@ def examples(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that exist already.")
     ] = False,
+    json: JsonOption = False,
 ) -> None:
     """List the example files, or copy them.
 
@@ -33,9 +41,8 @@ def examples(
         file.name: file.read_bytes() for file in files("moldable").joinpath("examples").iterdir()
     }
     if copy is None:
-        for name, content in sorted(found.items()):
-            typer.echo(f"{name:14}{_title(content)}")
-        typer.echo("Copy them with: moldable examples --copy DIR")
+        titles = {name: TITLES.get(name) or _title(found[name]) for name in sorted(found)}
+        _show(titles, json=json)
         return
     if not force and (present := [name for name in sorted(found) if (copy / name).exists()]):
         raise InputError(
@@ -48,7 +55,19 @@ def examples(
         raise InputError(f"--copy {copy} cannot be created: {reason}; choose another") from None
     for name, content in sorted(found.items()):
         write_whole(copy / name, content, "--copy")
-        typer.echo(f"{copy / name}")
+    if json:
+        output.print_json({"copied": [str(copy / name) for name in sorted(found)]})
+    else:
+        typer.echo("\n".join(str(copy / name) for name in sorted(found)))
+
+
+def _show(titles: dict[str, str], *, json: bool) -> None:
+    if json:
+        output.print_json({"examples": titles})
+        return
+    for name, title in titles.items():
+        typer.echo(f"{name:16}{title}")
+    typer.echo("Copy them with: moldable examples --copy DIR")
 
 
 def _title(content: bytes) -> str:

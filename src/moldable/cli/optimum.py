@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-import typer
+from typing import TYPE_CHECKING, Any, Final
 
 from moldable.cli import output
 from moldable.cli.curve_notes import note_left_out
 from moldable.cli.options import (
     JsonOption,
     LoadOption,
+    PlotOption,
     RegimeOption,
     ServersOption,
     SpeedUpOption,
     WorkloadOption,
-    one_class,
-    read_scenario_options,
 )
-from moldable.errors import InputError, MoldableError
+from moldable.cli.prediction import predict
+from moldable.cli.scenario_options import OneClass, one_class, read_scenario_options
+from moldable.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from moldable.allocation.optimum import Optimum
+    from moldable.allocation.phases import PhaseOptimum
     from moldable.model.scenario import Scenario
     from moldable.system.performance import Performance
 
@@ -34,8 +36,6 @@ PREDICTED: Final = (
     "method",
 )
 """Keys of a performance that a prediction has."""
-SHORT: Final = 120_000_000
-"""Most arrivals of the simulation behind a prediction: one to three seconds of computing."""
 
 
 def optimum(
@@ -45,17 +45,14 @@ def optimum(
     regime: RegimeOption = None,
     servers: ServersOption = None,
     workload: WorkloadOption = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="Also draw the frontier (svg, png or pdf)."),
-    ] = None,
+    plot: PlotOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compute optimal widths for a large cluster.
 
     The answer is the optimum of the paper's linear program: the shares of jobs at each width with
     the least mean execution time. With --servers it also predicts blocking and execution time on
-    that many servers, where jobs that find no idle server are lost.
+    that many servers, where jobs that find no idle server are lost. --plot draws the frontier.
 
     \b
     Examples:
@@ -97,15 +94,17 @@ def _one_class(
     if system.servers is not None:
         from moldable.model.scenario import Scenario
 
-        predicted = _predicted(Scenario.single(system.speedup, system.load, system.servers))
+        predicted = predict(Scenario.single(system.speedup, system.load, system.servers))
+    reference = _phase_reference(_on_any_servers(system)) if system.speedup.phases else None
     if json:
-        output.print_json(solution.to_dict() | _at_servers(predicted))
+        output.print_json(solution.to_dict() | _at_servers(predicted) | _reference_keys(reference))
     else:
         from moldable.reporting.optimum_text import show_optimum, show_prediction
 
         console = output.console()
         show_optimum(console, solution, system.regime)
         show_prediction(console, predicted, system.servers)
+        _show_reference(console, reference, solution.mean_execution_time, None)
     if not_drawn is not None:
         raise not_drawn
 
@@ -130,10 +129,12 @@ def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     fluid = reserve(scenario)
     pooled = scenario.workload.sharing == "pool"
     whole = None if pooled else reserve_whole(scenario)
-    predicted = _predicted(scenario)
+    predicted = predict(scenario)
+    reference = _phase_reference(scenario)
     if json:
         rounded = {"rounded": whole and whole.to_dict()}
-        output.print_json(fluid.to_dict() | rounded | _at_servers(predicted))
+        own = rounded | _at_servers(predicted) | _reference_keys(reference)
+        output.print_json(fluid.to_dict() | own)
         return
     from moldable.reporting.optimum_text import show_prediction
     from moldable.reporting.reservation_text import show_pool, show_reservation
@@ -144,29 +145,38 @@ def _several_classes(path: Path, servers: int | None, *, json: bool) -> None:
     else:
         show_reservation(console, fluid, whole)
     show_prediction(console, predicted, scenario.servers)
+    _show_reference(console, reference, fluid.mean_execution_time, scenario.time_unit)
 
 
-def _predicted(scenario: Scenario) -> Performance | None:
-    """Return how greedy(p*) performs on these servers, exactly or from a short simulation."""
-    from moldable.evaluation.evaluate import solve_exactly
-    from moldable.simulation.simulate import RunOptions, simulate_system
-    from moldable.system.loss_system import build_system
-    from moldable.system.performance import Performance
+def _on_any_servers(system: OneClass) -> Scenario:
+    """Return the scenario on its servers, or on as many as the widest phase needs.
 
-    if scenario.waiting:
-        output.note("jobs may wait here; moldable evaluate predicts their response times")
-        return None
-    output.show_log()
-    try:
-        system = build_system(scenario, None)
-        exact = solve_exactly(system, "auto")
-        if isinstance(exact, Performance):
-            return exact
-        options = RunOptions(jobs=200_000, precision=0.01, max_jobs=SHORT, seed=1)
-        return exact.warn(simulate_system(system, options, exact.reason))
-    except MoldableError as error:  # the optimum itself is known all the same
-        output.note(f"no prediction: {error}")
-        return None
+    The optimum depends on the load only.
+    """
+    from moldable.model.scenario import Scenario
+
+    widest = max(int(phase.speedup.widths[-1]) for phase in system.speedup.phases)
+    return Scenario.single(system.speedup, system.load, system.servers or widest)
+
+
+def _phase_reference(scenario: Scenario) -> PhaseOptimum | None:
+    """Return the optimum with widths that change between phases, if a class has phases."""
+    from moldable.allocation.phases import has_phases, reserve_phases
+
+    return reserve_phases(scenario) if has_phases(scenario) else None
+
+
+def _reference_keys(reference: PhaseOptimum | None) -> dict[str, Any]:
+    return {} if reference is None else {"if_widths_could_change": reference.to_dict()}
+
+
+def _show_reference(
+    console: Console, reference: PhaseOptimum | None, fixed: float, unit: str | None
+) -> None:
+    if reference is not None:
+        from moldable.reporting.phases_text import show_phase_optimum
+
+        show_phase_optimum(console, reference, fixed, unit)
 
 
 def _at_servers(predicted: Performance | None) -> dict[str, Any]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NoReturn
-
-import typer
 
 from moldable.errors import printable
 
@@ -32,7 +31,7 @@ INTERRUPTED: Final = 130
 def print_json(answer: dict[str, Any]) -> None:
     """Print exactly one JSON object; floats keep every digit."""
     text = json.dumps(answer, allow_nan=False) + "\n"
-    # Python drops the rest of a large write without a word when a pipe closes in the middle of it.
+    # Python silently drops the rest of a large write if the pipe closes in the middle of it.
     for begin in range(0, len(text), PIECE):
         sys.stdout.write(text[begin : begin + PIECE])
         sys.stdout.flush()
@@ -44,9 +43,20 @@ def note(text: str) -> None:
 
 
 def end_interrupted(kept: str) -> NoReturn:
-    """Write what was kept of an interrupted command, and end with its exit code."""
-    sys.stderr.write(f"Interrupted: {kept}.\n")
-    raise typer.Exit(INTERRUPTED)
+    """Say what was kept of an interrupted command, and end with its exit code."""
+    end_now(f"Interrupted: {kept}.", INTERRUPTED)
+
+
+def end_now(text: str, code: int) -> NoReturn:
+    """Write a line to stderr and end with an exit code.
+
+    The interpreter is not shut down, because compiled code that still runs in a thread could then
+    fail and change the exit code.
+    """
+    sys.stderr.write(f"{text}\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def show_log() -> None:

@@ -10,13 +10,13 @@ from moldable.cli import output
 from moldable.cli.dask_cluster import dask_executor
 from moldable.cli.options import (
     JsonOption,
+    OptionalPrecisionOption,
     PolicyOption,
     SeedOption,
     SlowdownOption,
     ThreadsOption,
-    read_policy,
-    takes_scenario,
 )
+from moldable.cli.scenario_options import read_policy, takes_scenario
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,15 +63,7 @@ def simulate(
             "completed_only (biased).",
         ),
     ] = "assigned",
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            "--precision",
-            metavar="P",
-            help="Run until the relative half-widths of the 95 % confidence intervals are at most "
-            "P, such as 0.01.",
-        ),
-    ] = None,
+    precision: OptionalPrecisionOption = None,
     max_jobs: Annotated[
         float,
         typer.Option(
@@ -93,7 +85,8 @@ def simulate(
 ) -> None:
     """Simulate a policy.
 
-    Prints blocking and execution time with 95 % confidence intervals.
+    Prints blocking and execution time with 95 % confidence intervals. With --precision,
+    replications are added until the intervals are narrow enough, or until --max-jobs.
 
     \b
     Examples:
@@ -151,7 +144,7 @@ def end_if_interrupted(*answers: Performance) -> None:
 
 
 def _kept_widths(text: str | None, scenario: Scenario) -> Policy | None:
-    """Read a policy under which jobs keep their widths, as simulated ones do."""
+    """Read a policy. EQUI is refused, because simulated jobs keep their widths."""
     from moldable.policies.equi import Equi
 
     policy = read_policy(text, scenario)

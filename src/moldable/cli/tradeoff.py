@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moldable.cli import output
-from moldable.cli.options import (
-    JsonOption,
-    PrecisionOption,
-    SeedOption,
-    ThreadsOption,
-    takes_scenario,
-)
+from moldable.cli.options import JsonOption, PrecisionOption, SeedOption, ThreadsOption
+from moldable.cli.scenario_options import takes_scenario
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,6 +37,14 @@ def tradeoff(
             "tradeoff.png.",
         ),
     ] = None,
+    optimum: Annotated[
+        bool,
+        typer.Option(
+            "--optimum/--no-optimum",
+            help="Also compute the true optimum, the best of all policies; takes minutes for large "
+            "clusters.",
+        ),
+    ] = True,
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
@@ -71,6 +74,7 @@ def tradeoff(
         answer = value_tradeoff(
             scenario,
             asked,
+            optimum=optimum,
             precision=precision,
             seed=seed,
             threads=threads,
@@ -106,7 +110,7 @@ def _costs(text: str) -> list[float]:
 
 
 def _make_ready(folder: Path) -> FolderLock:
-    """Check before minutes of work that the results can be written."""
+    """Check, before minutes of work, that the results can be written."""
     from moldable.text_files import FolderLock
 
     try:

@@ -8,12 +8,16 @@ import typer
 
 from moldable.cli import output
 from moldable.cli.options import (
+    BlockingCostOption,
     JsonOption,
+    MaxBlockingOption,
+    MaxWaitProbabilityOption,
+    PolicyOutOption,
     PrecisionOption,
     SeedOption,
     ThreadsOption,
-    takes_scenario,
 )
+from moldable.cli.scenario_options import takes_scenario
 from moldable.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,67 +27,43 @@ if TYPE_CHECKING:
     from moldable.tuning.tuned_queue import TunedQueue
 
 TARGETS = ("--max-blocking", "--blocking-cost", "--max-time")
-WaitTimeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max-mean-wait",
-        metavar="T",
-        help="With waiting places: minimise the mean response time with a mean wait of at most T, "
-        "such as 0.5 or, if the workload file has a time_unit, 5min.",
-    ),
-]
-WaitOption = Annotated[
-    float | None,
-    typer.Option(
-        "--max-wait-probability",
-        metavar="P",
-        help="With waiting places: minimise the mean response time; at most a share P of the jobs "
-        "may wait.",
-    ),
-]
 
 
 @takes_scenario()
 def tune(
     *,
     scenario: Scenario,
-    max_blocking: Annotated[
-        float | None,
-        typer.Option(
-            "--max-blocking",
-            metavar="P",
-            help="Minimise the mean execution time (with waiting places, the mean response time) "
-            "with blocking at most P.",
-        ),
-    ] = None,
-    blocking_cost: Annotated[
-        float | None,
-        typer.Option(
-            "--blocking-cost",
-            metavar="C",
-            help="Minimise the cost per arrival; a blocked job costs C mean sizes.",
-        ),
-    ] = None,
+    max_blocking: MaxBlockingOption = None,
+    blocking_cost: BlockingCostOption = None,
     max_time: Annotated[
         str | None,
         typer.Option(
             "--max-time",
             metavar="T",
-            help="Minimise blocking with mean execution time at most T, such as 0.6 or, if the "
-            "workload file has a time_unit, 90min.",
+            help="Target without waiting places: mean execution time at most T, such as 0.6 or, if "
+            "the workload file has a time_unit, 90min.",
         ),
     ] = None,
-    max_wait_probability: WaitOption = None,
-    max_mean_wait: WaitTimeOption = None,
+    max_wait_probability: MaxWaitProbabilityOption = None,
+    max_mean_wait: Annotated[
+        str | None,
+        typer.Option(
+            "--max-mean-wait",
+            metavar="T",
+            help="Target where jobs wait: mean wait at most T, such as 0.5 or, if the workload "
+            "file has a time_unit, 5min.",
+        ),
+    ] = None,
     optimum: Annotated[
         bool,
         typer.Option(
             "--optimum",
-            help="Compute the true optimum, the best of all policies, even where that takes "
-            "minutes: up to five million states instead of 50,000; with waiting places, three "
-            "million instead of 60,000 (exponential sizes only).",
+            help="Compute the true optimum, the best of all policies, even if it takes minutes: up "
+            "to five million states instead of 50,000 (with waiting places, three million instead "
+            "of 60,000). Sizes must be exponential.",
         ),
     ] = False,
+    policy_out: PolicyOutOption = None,
     precision: PrecisionOption = 0.01,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
@@ -91,10 +71,11 @@ def tune(
 ) -> None:
     """Find the best policy for a target.
 
-    The policy is a table from the number of idle servers to the width of the next job. Give one of
-    --max-blocking, --blocking-cost and --max-time. With waiting places it also depends on the jobs
-    that wait, and the mean response time is minimised, with or without a limit. A file with the
-    output of --json can be given to --policy of other commands.
+    The policy is a table from the number of idle servers to the width of the next job. Without
+    waiting places, give one target: --max-blocking for the least mean execution time within that
+    limit, --max-time for the least blocking, or --blocking-cost for the least cost. With waiting
+    places the table also depends on the number of waiting jobs, the mean response time is
+    minimised, and a target is optional. --policy of other commands reads the output of --json.
 
     \b
     Examples:
@@ -107,15 +88,22 @@ def tune(
       moldable tune --servers 20 --load 0.8 \\
         --speedup 1,1.8,2.5 --max-time 0.6
       moldable tune --servers 16 --load 0.8 \\
-        --speedup 1,1.8,2.5,3,3.4 --waiting unlimited
+        --speedup 1,1.8,2.5,3,3.4 --waiting unlimited \\
+        --policy-out policy.json
     The file is copied by: moldable examples --copy examples
     """
     from moldable.exact.states import MOST_STATES
+    from moldable.live.plan_file import write_plan
     from moldable.tuning.reference import AT_ONCE, fits
     from moldable.tuning.tuned_queue import TunedQueue
     from moldable.tuning.tuning import tune as run
 
     if not scenario.waiting:
+        if max_wait_probability is not None or max_mean_wait is not None:
+            raise InputError(
+                "--max-wait-probability and --max-mean-wait need waiting places; add --waiting "
+                "unlimited, or a number of places"
+            )
         _refuse_none_or_several(max_blocking, blocking_cost, max_time)
     output.show_log()
     with output.status_line() as progress:
@@ -134,10 +122,13 @@ def tune(
         )
     for warning in answer.performance.warnings:
         output.note(warning)
+    if policy_out is not None:
+        write_plan(policy_out, answer.policy, answer.performance)
+        output.note(f"the policy was written to {policy_out}")
     if isinstance(answer, TunedQueue):
         _show_queue(answer, json=json)
         return
-    decided = _beside(answer, scenario)
+    decided = _decisions(answer, scenario)
     if json:
         found = [part.to_dict() for part in decided]
         output.print_json(answer.to_dict() | {"decisions": found})
@@ -169,8 +160,8 @@ def _refuse_none_or_several(*values: float | str | None) -> None:
         )
 
 
-def _beside(answer: Tuned, scenario: Scenario) -> tuple[Decisions, ...]:
-    """Return the tuned decisions beside those of the paper's policies."""
+def _decisions(answer: Tuned, scenario: Scenario) -> tuple[Decisions, ...]:
+    """Return the decisions of the tuned policy and of the paper's policies."""
     from moldable.policies.decisions import decisions
     from moldable.policies.greedy import Greedy, greedy_p
     from moldable.policies.policy import Policy

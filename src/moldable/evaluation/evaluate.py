@@ -11,10 +11,7 @@ from typing import Final, final
 
 from moldable.checks import choice, fraction
 from moldable.errors import ChainError, NearlyDecomposableError, SimulationError
-from moldable.evaluation.queueing import (
-    equi_queue_performance,
-    queue_performance,
-)
+from moldable.evaluation.queueing import queue_performance
 from moldable.exact.closed_forms import closed_form
 from moldable.exact.equi import equi_performance
 from moldable.exact.erlang_c import queue_closed_form
@@ -36,8 +33,8 @@ from moldable.threads import interruptible
 
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
 QUICK, QUICK_QUEUE, INSTANT_QUEUE = 250_000, 150_000, 40_000
-"""Numbers of states that are solved in a few seconds without a queue and with one, and in a moment
-with one."""
+"""Numbers of states that are solved in a few seconds, without and with a queue, and at once with a
+queue."""
 MISSED: Final = (
     "the chain is nearly decomposable: a simulation may never reach states that matter, so no "
     "intervals are given"
@@ -63,14 +60,14 @@ def evaluate(
             price with waiting places. `Equi()` is the preemptive reference.
         method: "closed-form", "chain", "simulate", or "auto": the first of these that applies.
         precision: target relative half-width of both 95 % confidence intervals of a simulation; an
-            absolute half-width of 1e-4 is enough, too.
+            absolute half-width of 1e-4 also suffices.
         seed: random seed of a simulation.
         threads: of a simulation; all cores by default.
         progress: called with (finished, planned) replications of a simulation.
         slowdown_threshold: of the bounded slowdown in a simulation with waiting places, see
             `simulate`.
 
-    Example:
+    Examples:
         >>> answer = evaluate(Scenario.single([1, 1.8, 2.5], 0.8, 8), "greedy")
         >>> f"{answer.blocking:.4f}", answer.method
         ('0.3215', 'closed-form')
@@ -112,15 +109,22 @@ class Unsolved:
         return simulated.without_intervals(self.warning) if self.warning else simulated
 
 
-def solve_exactly(system: System, method: str) -> Performance | Unsolved:
-    """Return the exact performance of a system, or why it has to be simulated."""
+def solve_exactly(system: System, method: str, quick: int | None = None) -> Performance | Unsolved:
+    """Return the exact performance of a system, or why it has to be simulated.
+
+    Args:
+        system: the system.
+        method: as in `evaluate`.
+        quick: most states that "auto" solves; by default those that take a few seconds.
+    """
     if system.places:
-        return _solve_queue(system, method)
-    chosen, reason = choose_method(system) if method == "auto" else (method, "asked for")
+        return _solve_queue(system, method, QUICK_QUEUE if quick is None else quick)
+    quick = QUICK if quick is None else quick
+    chosen, reason = choose_method(system, quick) if method == "auto" else (method, "asked for")
     if chosen == "simulate":
         return Unsolved(reason)
     try:
-        most = 2 * QUICK if method == "auto" else MOST_STATES
+        most = 2 * quick if method == "auto" else MOST_STATES
         return interruptible(solve_system, system, chosen, most).performance(reason)
     except ChainError as error:
         if method != "auto":
@@ -129,21 +133,7 @@ def solve_exactly(system: System, method: str) -> Performance | Unsolved:
         return Unsolved(f"the chain could not be solved ({error})", MISSED if slow else "")
 
 
-def solve_quickly(system: System) -> Performance | None:
-    """Return the exact performance with waiting places if that takes less than a second."""
-    refuse_unstable(system)
-    law = queue_closed_form(system)
-    if law is not None:
-        return queue_performance(law, "a formula is known")
-    try:
-        if predicted_queue_states(system) > INSTANT_QUEUE:
-            return None
-        return queue_performance(interruptible(solve_queue, system, 2 * INSTANT_QUEUE), "searching")
-    except ChainError:
-        return None
-
-
-def _solve_queue(system: System, method: str) -> Performance | Unsolved:
+def _solve_queue(system: System, method: str, quick: int) -> Performance | Unsolved:
     """Return the exact performance of a system with waiting places, or why there is none."""
     refuse_unstable(system)
     law = None if method in {"chain", "simulate"} else queue_closed_form(system)
@@ -160,11 +150,11 @@ def _solve_queue(system: System, method: str) -> Performance | Unsolved:
     reason = "no formula is known, but the chain can be solved" if method == "auto" else "asked for"
     try:
         states, most = predicted_queue_states(system), MOST_STATES
-        if method == "auto" and states > QUICK_QUEUE:
+        if method == "auto" and states > quick:
             many = format_states(states)
             return Unsolved(f"no formula is known, and the chain would have {many} states")
         if method == "auto":
-            most = 2 * QUICK_QUEUE
+            most = 2 * quick
         return queue_performance(interruptible(solve_queue, system, most), reason)
     except ChainError as error:
         if method != "auto":
@@ -179,7 +169,7 @@ def check_request(method: str, precision: float) -> None:
     fraction(precision, "precision", SimulationError)
 
 
-def choose_method(system: System) -> tuple[str, str]:
+def choose_method(system: System, quick: int = QUICK) -> tuple[str, str]:
     """Return the best method for a system, and why."""
     pools = [pool for pool in by_pool(system) if closed_form(pool) is None]
     if not pools:
@@ -192,7 +182,7 @@ def choose_method(system: System) -> tuple[str, str]:
         if count is None:
             return "simulate", "sizes without phases have no chain"
         states += count
-    if states <= QUICK:
+    if states <= quick:
         return "auto", "no formula is known, but the chain can be solved"
     many = format_states(states)
     return "simulate", f"no formula is known, and the chain would have {many} states"
@@ -207,5 +197,4 @@ def solve_equi(scenario: Scenario, method: str) -> Performance:
             f"method {method!r} does not apply: use 'auto'"
         )
     reason = "a formula is known" if method == "auto" else "asked for"
-    known = equi_queue_performance if scenario.waiting else equi_performance
-    return known(scenario, reason)
+    return equi_performance(scenario, reason)

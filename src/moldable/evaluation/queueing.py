@@ -7,49 +7,12 @@ import dataclasses
 from moldable.arrays import Floats
 from moldable.exact.erlang_c import slot_queue
 from moldable.exact.queue_law import QueueLaw
-from moldable.model.scenario import Scenario
-from moldable.policies.equi import Equi
-from moldable.system.equi_queue import equi_queue
 from moldable.system.estimate import Estimate
 from moldable.system.granted import LEVELS, by_width, quantiles, width_shares
 from moldable.system.performance import ClassPerformance, ExactDetail, Performance
 from moldable.system.provenance import provenance
 from moldable.system.queueing import Queueing
 from moldable.system.response_bound import response_bound
-
-
-def equi_queue_performance(scenario: Scenario, reason: str) -> Performance:
-    """Return the performance of EQUI where jobs wait once there are as many as servers."""
-    found = equi_queue(scenario, scenario.waiting)
-    job_class, servers = scenario.workload.classes[0], scenario.servers
-    accepted = job_class.arrival_rate * (1.0 - found.blocking)
-    running = found.mean_jobs - found.mean_queue
-    blocking, execution = Estimate.exact(found.blocking), Estimate.exact(running / accepted)
-    queueing = Queueing(
-        mean_response_time=Estimate.exact(found.mean_response),
-        mean_wait=Estimate.exact(found.mean_queue / accepted),
-        wait_probability=Estimate.exact(found.arrivals_waiting / (1.0 - found.blocking)),
-        queue_length=Estimate.exact(found.mean_queue),
-    )
-    return Performance(
-        blocking=blocking,
-        mean_execution_time=execution,
-        quantiles={},
-        width_shares={},
-        mean_jobs={},
-        busy_fraction=found.busy_fraction,
-        departure_rate=accepted / servers,
-        classes=(ClassPerformance(job_class.name, blocking, execution, {}, {}, queueing),),
-        method="closed-form",
-        reason=f"{reason}: a birth-death chain, exponential sizes",
-        warnings=(),
-        scenario=scenario,
-        policy={"policy": Equi().name},
-        provenance=provenance(scenario, Equi().name),
-        detail=ExactDetail(states=servers + 1, error_bound=0.0, neglected_mass=0.0),
-        queueing=queueing,
-        response_bound=response_bound(scenario),
-    )
 
 
 def queue_performance(law: QueueLaw, reason: str) -> Performance:

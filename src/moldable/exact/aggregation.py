@@ -16,7 +16,7 @@ from moldable.arrays import Floats, Ints
 from moldable.exact.error_bound import Matrix
 
 SMALLEST = 1e-290
-"""Weight given to states that have none, so that no group is without."""
+"""Weight given to states without weight, so that every group has some."""
 
 
 @final

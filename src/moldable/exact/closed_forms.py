@@ -35,7 +35,7 @@ def erlang_b(slots: int, offered: float) -> float:
         slots: number of slots, at least 1.
         offered: mean number of slots that jobs would take if none were blocked.
 
-    Example:
+    Examples:
         >>> round(erlang_b(10, 8.0), 6)
         0.121661
     """
@@ -61,8 +61,7 @@ def closed_form(pool: System) -> PoolLaw | None:
 
 def _offered(pool: System) -> Floats:
     """Return the mean jobs of each kind if its whole class got it and none were blocked."""
-    rates = np.array([job_class.arrival_rate for job_class in pool.workload.classes])
-    return np.asarray(rates[pool.kind_class] * pool.kind_scale)
+    return np.asarray(pool.workload.rates[pool.kind_class] * pool.kind_scale)
 
 
 def _one_kind_each(pool: System) -> bool:
@@ -129,21 +128,21 @@ def _remainder(pool: System) -> PoolLaw | None:
     if not filling.size:
         return None
     narrow, arrivals = int(filling[0]), job_class.arrival_rate
-    beside = _beside(slots, arrivals, pool.kind_scale[[wide, narrow]])
+    with_narrow = _with_narrow(slots, arrivals, pool.kind_scale[[wide, narrow]])
     either = occupied_slots(slots, arrivals * float(pool.kind_scale[wide]))
     counts = np.zeros((pool.kind_width.size, 2 * slots + 2), dtype=np.int64)
     counts[wide] = np.tile(np.arange(slots + 1), 2)
     counts[narrow, slots + 1 :] = 1
     return PoolLaw.of(
         pool,
-        Joint(counts, np.concatenate((np.maximum(either - beside, 0.0), beside))),
+        Joint(counts, np.concatenate((np.maximum(either - with_narrow, 0.0), with_narrow))),
         states=2 * slots + 2,
         how="one width with a remainder, exponential sizes",
         formula=True,
     )
 
 
-def _beside(slots: int, arrivals: float, scales: Floats) -> Floats:
+def _with_narrow(slots: int, arrivals: float, scales: Floats) -> Floats:
     """Return the probabilities of each number of wide jobs while the narrow one runs.
 
     Relative to the wide jobs' own distribution t, the row g satisfies

@@ -38,7 +38,7 @@ def erlang_c(slots: int, offered: float) -> float:
         slots: number of slots, at least 1.
         offered: mean number of slots in use, less than `slots`.
 
-    Example:
+    Examples:
         >>> round(erlang_c(10, 8.0), 6)
         0.40918
     """
@@ -56,7 +56,7 @@ class SlotQueue:
         service_rate: of a job in a slot.
         places: number of jobs that may wait; unlimited by default.
 
-    Example:
+    Examples:
         >>> queue = SlotQueue(8, arrival_rate=12.8, service_rate=1.8)
         >>> round(queue.mean_wait, 6), round(queue.wait_quantile(0.99), 4)
         (0.419799, 2.6295)

@@ -34,7 +34,7 @@ class StationaryLaw(Result):
         system: the workload, the cluster and the policy.
         pools: distributions of classes that share servers; one unless classes own theirs.
 
-    Example:
+    Examples:
         >>> law = stationary_law(Scenario.single([1, 1.8], 0.8, 2))
         >>> [round(float(share), 4) for share in law.busy_servers]
         [0.5294, 0.0, 0.4706]
@@ -99,7 +99,7 @@ class StationaryLaw(Result):
         granted = np.concatenate([pool.granted for pool in pools])
         running = np.concatenate([pool.mean_jobs for pool in pools])
         blocking = np.concatenate([pool.blocking for pool in pools])
-        rates = np.array([c.arrival_rate for c in system.workload.classes])
+        rates = system.workload.rates
         return Performance(
             blocking=Estimate.exact(float(rates @ blocking / rates.sum())),
             mean_execution_time=Estimate.exact(_mean_time(system, granted)),
@@ -134,7 +134,7 @@ def stationary_law(
         policy: a policy or its spelling, such as "fixed:3"; greedy(p*) by default.
         method: "closed-form", "chain", or "auto": a closed form where one is known, else the chain.
 
-    Example:
+    Examples:
         >>> stationary_law(Scenario.single([1, 1.8], 0.8, 8))
         StationaryLaw(8 servers, greedy(p*), 5 states)
     """

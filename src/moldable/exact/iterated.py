@@ -20,13 +20,13 @@ from moldable.exact.error_bound import (
 from moldable.exact.states import Chain
 
 ENOUGH: Final = 1e-14
-"""Residual, relative to the flow, at which iterating stops."""
+"""Residual, relative to the flow, at which the iteration stops."""
 ROUNDS: Final = 12
 STEPS: Final = 400
 GAIN: Final = 1e-6
-"""Factor by which each round improves the residual before the next starts afresh."""
+"""Factor by which each round reduces the residual before the next one restarts."""
 STALLED: Final = 0.5
-"""Share of the residual left by a round above which iterating stops."""
+"""Share of the residual left by a round above which the iteration stops."""
 ROUGH: Final = 0.03
 """The same as `GAIN` for vectors that only bound an error."""
 RELATIVE_GAIN: Final = 1e-3
@@ -63,7 +63,7 @@ def iterated(chain: Chain, rough: Floats, groups: Ints | None = None) -> Answer:
         # Equations of groups help where sweeps alone take all steps, but may mislead elsewhere.
         slow = used == STEPS and not stalled
         coarse = Coarse.of_law(arrays, groups, law) if groups is not None and slow else None
-        # More than rounding allows would take all steps for nothing.
+        # An accuracy beyond rounding errors would use up all steps.
         gain = max(GAIN, 0.1 * ENOUGH / best)
         used = improve(arrays, -kept, STEPS, gain, step, coarse.correct if coarse else None)
         better = law + step

@@ -237,5 +237,6 @@ class _Lyapunov:
     def growth_inside(self, least: float, idle: Whole, wide: Floats, law: Floats) -> float:
         """Return the mean growth of V where it grows, over exp(least); at most 1."""
         grows = np.maximum(self.growth(idle, wide), 0.0)
-        with np.errstate(over="ignore"):
+        # Where exp overflows and nothing grows, the product is not a number, which min drops.
+        with np.errstate(over="ignore", invalid="ignore"):
             return min(1.0, float(law @ (grows * np.exp(self.level(idle, wide) - least))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self, final
@@ -110,19 +111,23 @@ class PoolLaw:
         """Return the distribution, or raise an error if it violates flow balance."""
         flow = self.pool.workload.arrival_rate
         leaving = self.mean_jobs / self.pool.kind_scale
-        rates = np.array([c.arrival_rate for c in self.pool.workload.classes])
-        accepted = flow - float(rates @ self.blocking)
+        accepted = flow - float(self.pool.workload.rates @ self.blocking)
         gaps = {
             "rate conservation": abs(float(leaving.sum()) - accepted) / flow,
             "Little's law": float(np.abs(leaving - self.granted).max()) / flow,
         }
-        for name, gap in gaps.items():
-            if not gap <= AGREEMENT:
-                raise ChainError(
-                    f"the exact answer fails {name} by {gap:.2g} of the flow of jobs, more than "
-                    f"{AGREEMENT:g}: the equations were not solved; simulate instead"
-                )
+        refuse_imbalance(gaps)
         return self
+
+
+def refuse_imbalance(gaps: Mapping[str, float]) -> None:
+    """Refuse an answer that violates one of these identities, given by how much of the flow."""
+    for name, gap in gaps.items():
+        if not gap <= AGREEMENT:
+            raise ChainError(
+                f"the exact answer fails {name} by {gap:.2g} of the flow of jobs, more than "
+                f"{AGREEMENT:g}: the equations were not solved; simulate instead"
+            )
 
 
 def solve_pool(pool: System, most: int = MOST_STATES) -> PoolLaw:

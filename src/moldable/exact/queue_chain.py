@@ -105,7 +105,7 @@ class QueueChain:
         out = np.asarray(self.rates.sum(axis=1)).ravel()
         counts = self.configurations.counts[:, self.config]
         if self.model.holds[1:].any():
-            # Elsewhere somebody waits only if no server is idle: the queue adds no dimension.
+            # Elsewhere a job waits only if no server is idle: the queue adds no dimension.
             counts = np.vstack((counts, self.queue)).astype(np.int32)
         return Chain(counts, inflow.indptr, inflow.indices, inflow.data, out)
 
@@ -245,7 +245,7 @@ def _refuse_stuck(model: QueueModel, node: Ints, queue: Ints) -> None:
         name = model.system.workload.classes[head].name
         who = f"a job of class {name!r}" if model.heads > 1 else "a job"
         raise ChainError(
-            f"{who} may wait although all {model.servers} servers are idle, and then for ever: "
-            f"a waiting job is offered servers when another one ends; let the policy grant it some "
+            f"{who} may wait for ever although all {model.servers} servers are idle: a waiting job "
+            f"is offered servers only when another one ends; let the policy grant it some "
             f"of {model.servers} idle servers"
         )

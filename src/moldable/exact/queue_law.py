@@ -11,7 +11,7 @@ import numpy as np
 
 from moldable.arrays import Floats
 from moldable.errors import ChainError
-from moldable.exact.pool import AGREEMENT
+from moldable.exact.pool import refuse_imbalance
 from moldable.exact.queue_chain import QueueChain, first_chain, refuse_too_many
 from moldable.exact.queue_model import queue_model
 from moldable.exact.queue_tail import TailBound, tail_bound
@@ -63,13 +63,9 @@ class QueueLaw:
     formula: bool = False
 
     @cached_property
-    def _rates(self) -> Floats:
-        return np.array([c.arrival_rate for c in self.system.workload.classes])
-
-    @cached_property
     def accepted(self) -> Floats:
         """Jobs of each class accepted per unit of time."""
-        return np.asarray(self._rates * (1.0 - self.blocking))
+        return np.asarray(self.system.workload.rates * (1.0 - self.blocking))
 
     @property
     def waiting_probability(self) -> Floats:
@@ -110,7 +106,7 @@ class QueueLaw:
             by_class: the quantity, such as `mean_response`.
             accepted: whether it is one of accepted jobs, or of all arriving ones.
         """
-        weights = self.accepted if accepted else self._rates
+        weights = self.accepted if accepted else self.system.workload.rates
         met = weights > 0.0
         return float(weights[met] @ by_class[met] / weights.sum()) if met.any() else math.nan
 
@@ -120,7 +116,7 @@ class QueueLaw:
 
     def checked(self) -> QueueLaw:
         """Return the distribution, or raise an error if it violates flow balance."""
-        flow = float(self._rates.sum())
+        flow = float(self.system.workload.rates.sum())
         leaving = self.mean_jobs / self.system.kind_scale
         present = self.mean_queue + float(self.mean_jobs.sum())
         spent = float(self.accepted.sum()) * self.overall(self.mean_response)
@@ -128,15 +124,10 @@ class QueueLaw:
             "rate conservation": np.abs(self._by_class(leaving) - self.accepted).max() / flow,
             "Little's law for execution": float(np.abs(leaving - self.granted).max()) / flow,
             "Little's law for responses": abs(present - spent) / max(present, 1.0)
-            if present > 0.0 and spent == spent  # noqa: PLR0124 - nobody accepted: not a number
+            if present > 0.0 and spent == spent  # noqa: PLR0124 - no accepted job: not a number
             else 0.0,
         }
-        for name, gap in gaps.items():
-            if not gap <= AGREEMENT:
-                raise ChainError(
-                    f"the exact answer fails {name} by {gap:.2g} of the flow of jobs, more than "
-                    f"{AGREEMENT:g}: the equations were not solved; simulate instead"
-                )
+        refuse_imbalance(gaps)
         return self
 
 
@@ -179,7 +170,7 @@ def solve_queue(system: System, most: int = MOST_STATES) -> QueueLaw:
 def _refuse_inaccurate(error: float, top: int) -> None:
     if not error <= GOOD:
         raise ChainError(
-            f"the error by leaving out queues of more than {top:,} jobs is bounded by {error:.2g} "
+            f"the error from neglecting queues of more than {top:,} jobs is bounded by {error:.2g} "
             f"only, more than {GOOD:g}; simulate instead, or give the queue a number of places"
         )
 
@@ -189,7 +180,7 @@ def _enough_levels(first: QueueChain) -> tuple[int, TailBound]:
     model, repeated = first.model, first.repeated
     bound = tail_bound(repeated, model.arrival_rate, TRUNCATION)
     levels = bound.levels(TRUNCATION)
-    # Whoever is turned away at the top matters for as long as it takes to empty the queue.
+    # The effect of a job refused at the top lasts until the queue is empty.
     time = (levels + model.servers) / (model.arrival_rate * (bound.theta - 1.0))
     target = TRUNCATION / (1.0 + 4.0 * model.arrival_rate * time)
     bound = tail_bound(repeated, model.arrival_rate, target)
@@ -243,7 +234,7 @@ def _law(queue: QueueChain, law: Floats, neglected: float, error: float) -> Queu
     empty = queue.queue == 0
     idle = listed.idle[queue.config]
     lengths = np.bincount(queue.queue, law, queue.top + 1).astype(np.float64)
-    # What arrivals of each class meet, by idle servers, while nobody waits.
+    # What arrivals of each class meet, by idle servers, while no job waits.
     row = np.minimum(idle, model.holding.shape[1] - 1)[empty]
     met = np.bincount(row, law[empty]).astype(np.float64)
     held = met @ model.holding[0, : met.size]

@@ -1,6 +1,6 @@
 """A system whose jobs wait, first come, first served, in the arrays of its chain.
 
-A job that finds nobody waiting is offered the idle servers at once; a head is offered them again at
+A job that finds no job waiting is offered the idle servers at once; a head is offered them again at
 every departure. It is granted a kind, or *holds*: it waits for more idle servers. The class of a
 waiting job is independent of everything before it is the head, because arrivals are Poisson and
 the order is that of arrivals. If in every situation either all classes hold or none does, it can
@@ -119,7 +119,7 @@ def queue_model(system: System) -> QueueModel:
     """Describe a shared pool with a queue, or refuse it."""
     if not system.shared:
         raise ChainError(
-            "classes that own their servers have a queue each; solve the parts that `by_pool` gives"
+            "classes with reserved servers have separate queues; solve the parts from `by_pool`"
         )
     if not system.poisson:
         raise ChainError("exact answers need Poisson arrivals; use the method 'simulate'")
@@ -162,7 +162,7 @@ def tables_behind(system: System, behind: int) -> tuple[Floats, ...]:
 
 def class_shares(system: System) -> Floats:
     """Return the share of each class in the arrivals."""
-    rates = np.array([job_class.arrival_rate for job_class in system.workload.classes])
+    rates = system.workload.rates
     return np.asarray(rates / rates.sum())
 
 
@@ -191,6 +191,6 @@ def _refuse_half_held(model: QueueModel) -> None:
         raise ChainError(
             f"class {name!r} holds with probability {held[behind, row, j]:.4g} at {rows[row]} idle "
             f"servers: a held job keeps the width that was drawn for it, which the chain does not "
-            f"know; use the method 'simulate', or a policy that decides between holding and "
+            f"track; use the method 'simulate', or a policy that decides between holding and "
             f"granting without drawing"
         )

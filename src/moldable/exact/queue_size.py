@@ -20,7 +20,7 @@ DIGITS: Final = math.log(1e18)
 def predicted_queue_states(system: System) -> int:
     """Predict the number of states that `solve_queue` lists, without allocating them.
 
-    Configurations that cannot be reached are counted, too. For an unlimited queue the number of
+    Configurations that cannot be reached are also counted. For an unlimited queue the number of
     waiting jobs that matter is estimated from the load. Systems without a chain are refused as by
     `solve_queue`.
     """
@@ -58,7 +58,7 @@ def _levels(model: QueueModel) -> float:
         ]
         throughput = system.servers / float(model.shares @ np.array(needed))
     if throughput <= model.arrival_rate:
-        return 0.0  # unstable as it seems, which is found at the first levels
+        return 0.0  # apparently unstable: the first levels decide
     spread = np.array([job_class.size.variance for job_class in system.workload.classes])
     # The heavy-traffic approximation of the decay of a queue's probabilities.
     decay = math.log(throughput / model.arrival_rate) * 2.0 / (1.0 + float(model.shares @ spread))

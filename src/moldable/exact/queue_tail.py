@@ -1,4 +1,4 @@
-"""Bound the probability of long queues, and recognise queues that grow without limit.
+"""Bound the probability of long queues, and detect queues that grow without limit.
 
 From level L on, transitions do not depend on the number q of waiting jobs, except that it falls by
 the number of jobs granted servers. Let V = theta^(q - L) v(state) for q >= L and 0 below. If the

@@ -15,6 +15,7 @@ from moldable.system.count_model import ChainModel
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+MOST_COUNTED: Final = 1e17
 LARGEST_TABLE: Final = 1_000_000
 """Servers up to which states are counted exactly."""
 MOST_STATES: Final = 5_000_000
@@ -60,25 +61,37 @@ class Chain:
 
 
 def state_table(widths: Ints, servers: int) -> Ints:
-    """Count the states of the first j slots on m servers, for every j and m; at most 1e17."""
+    """Count the states of the first j slots on m servers, for every j and m, up to MOST_COUNTED."""
     table = np.ones((widths.size + 1, servers + 1), dtype=np.int64)
     for j, width in enumerate(widths.tolist()):
-        for first in range(min(width, servers + 1)):
-            sums = np.cumsum(table[j, first::width].astype(float))
-            table[j + 1, first::width] = np.minimum(sums, 1e17)
+        table[j + 1] = _with_slot(table[j], width)
     return table
 
 
+def _with_slot(row: Ints, width: int) -> Ints:
+    """Count the states with one slot more, for every number of servers; at most MOST_COUNTED."""
+    found = np.empty_like(row)
+    for first in range(min(width, row.size)):
+        sums = np.cumsum(row[first::width].astype(float))
+        found[first::width] = np.minimum(sums, MOST_COUNTED)
+    return found
+
+
 def count_states(widths: Ints, servers: int) -> int:
-    """Return the number of states, approximately for huge clusters; at most 1e17."""
+    """Return the number of states, approximately for huge clusters; at most MOST_COUNTED."""
     slots = widths.size
     if servers > LARGEST_TABLE:
         # The volume of the simplex: within a slot's worth of the count, and far beyond any limit.
         volume = (
             float(servers) ** slots / math.factorial(slots) / float(np.prod(widths, dtype=float))
         )
-        return int(min(volume, 1e17))
-    return int(state_table(widths, servers)[-1, -1])
+        return int(min(volume, MOST_COUNTED))
+    row = np.ones(servers + 1, dtype=np.int64)
+    for width in np.sort(widths).tolist():
+        row = _with_slot(row, width)
+        if row[-1] >= MOST_COUNTED:  # another slot does not make it less
+            break
+    return int(row[-1])
 
 
 def format_states(states: int) -> str:

@@ -3,7 +3,7 @@
 Chains in one or two dimensions are factorised: their factors stay sparse. Others are solved by
 BiCGSTAB, preconditioned by one Gauss-Seidel sweep and restarted from its own answer until the
 balance equations hold to the last digits. Where that is not enough because rare states matter, they
-are iterated relative to the distribution found (`exact/iterated.py`). Where that fails, too, in
+are iterated relative to the distribution found (`exact/iterated.py`). Where that also fails, in
 nearly decomposable chains, they are factorised if they are small enough. Answers whose error cannot
 be bounded are refused.
 """
@@ -105,7 +105,7 @@ def _error(law: Floats, rho: Floats, bound: ErrorBound, rare: Floats | None) -> 
     if rare is None or not error <= GOOD:
         return error
     mean = max(float(law @ rare), NEVER)
-    # The bound on all weights is usually small enough for the mean, too.
+    # The bound on all weights is usually also small enough for the mean.
     plain = total * float(rare.max()) / mean
     return error + (plain if plain <= 0.5 * GOOD else bound.mean(rho, rare, mean))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from moldable.allocation.optimum import Optimum, optimum
 from moldable.arrays import Floats
+from moldable.checks import check_type
 from moldable.errors import ChainError
 from moldable.exact.pool import PoolLaw
 from moldable.model.sizes import Exponential
@@ -31,7 +32,7 @@ class GeneratorIdentity:
         noise: load/n times the share of arrivals granted a width of the support.
         mismatch: E[sum over the support of (x_i - y_i)(load A_i(x) - s_i y_i)].
 
-    Example:
+    Examples:
         >>> identity = stationary_law(Scenario.single([1, 1.8], 0.8, 8)).theory.generator_identity
         >>> abs(identity.squared_distance - identity.noise - identity.mismatch) < 1e-12
         True
@@ -46,16 +47,17 @@ class GeneratorIdentity:
 class Theory:
     """The paper's quantities for one class on one pool, in mean sizes.
 
-    Example:
+    Examples:
         >>> round(stationary_law(Scenario.single([1, 1.8], 0.8, 8)).theory.narrow_jobs, 4)
         0.0
     """
 
     def __init__(self, system: System, pools: tuple[PoolLaw, ...]) -> None:
+        check_type(system, System, "system", ChainError, "the system of stationary_law(...)")
         if len(system.workload.classes) != 1:
             raise ChainError(
                 f"the paper's lemmas are about one class; this workload has "
-                f"{len(system.workload.classes)}: ask for each class on its own servers"
+                f"{len(system.workload.classes)}: evaluate each class on its own servers"
             )
         if not isinstance(system.workload.classes[0].size, Exponential):
             raise ChainError(

@@ -4,4 +4,7 @@ from .notation import parse_regime as parse_regime
 from .notation import parse_speedup as parse_speedup
 from .policy_file import read_policy_file as read_policy_file
 from .policy_file import write_policy_file as write_policy_file
+from .published_curves import PublishedCurve as PublishedCurve
+from .published_curves import published_curve as published_curve
+from .published_curves import published_curves as published_curves
 from .scenario_file import read_scenario as read_scenario

@@ -4,6 +4,8 @@
 `1=1,2=1.9,4=3.5`      width = speed-up, gaps allowed
 `amdahl:0.95:64`       a model and its parameters, see MODELS
 `curve.csv`            a file of measurements; `-` reads standard input
+`curve:bert-aws-t4`    a published curve, see `published_curves`
+`0.8*linear:8+0.2*1,1.5,1.7`   a job of phases: shares of its one-server time, and their curves
 `0.5,0.1`, `2/3,0.1`   a regime: alpha, beta
 
 `poisson`                  Poisson arrivals
@@ -13,23 +15,25 @@
 `mmpp:0.5,2:0.1,0.2`       Poisson arrivals whose rate jumps between relative levels 0.5 and 2: from
                            the first to the second at rate 0.1, back at rate 0.2. With k levels
                            there are k(k-1) switching rates, row by row without the diagonal
-`times.csv`                a file of arrival times, one per line, under an optional header time
+`times.csv`                a file of arrival times: one per line, or the column time of several
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from moldable.checks import check_type, checked_path
+from moldable.csv_columns import read_column
 from moldable.errors import InputError, MoldableError, WorkloadError, suggest
 from moldable.files.curve_csv import read_curve
+from moldable.files.published_curves import published_curve
 from moldable.model.arrivals import Arrivals, ArrivalTimes, MarkovModulated, Poisson, Renewal
 from moldable.model.regime import Regime
 from moldable.model.sizes import Deterministic, Lognormal, SizeLaw
 from moldable.model.speedup import SpeedUp
-from moldable.text_files import read_column
 
 
 class Model(NamedTuple):
@@ -46,6 +50,10 @@ MODELS: Final = {
     "usl": Model(("contention", "coherency", "d"), SpeedUp.usl),
     "downey": Model(("average_parallelism", "variance", "d"), SpeedUp.downey),
 }
+TIMES: Final = ("time", "arrival", "arrival_time", "submit", "submit_time", "timestamp")
+"""Names of the column of arrival times in a CSV file."""
+_PHASE: Final = re.compile(r"\s*([-+.\deE]+)\s*\*")
+"""The share at the beginning of a phase."""
 USAGES: Final = {
     "poisson": "poisson",
     "renewal": "renewal:CV, such as renewal:2",
@@ -56,7 +64,7 @@ USAGES: Final = {
 def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
     """Read a curve from one line of text; file names are relative to `folder`.
 
-    Example:
+    Examples:
         >>> parse_speedup("amdahl:0.9:3")
         SpeedUp({1: 1, 2: 1.81818, 3: 2.5})
     """
@@ -64,10 +72,12 @@ def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
     text = text.strip()
     if not text:
         raise InputError("the curve is empty; write speed-ups such as 1,1.8,2.5 or amdahl:0.95:64")
-    if text == "-":
-        return read_curve("-")
-    if text.lower().endswith(".csv"):
-        return read_curve(folder / text)
+    if _PHASE.match(text):
+        return _parse_phases(text, folder)
+    if text == "-" or text.lower().endswith(".csv"):
+        return read_curve(text if text == "-" else folder / text)
+    if text.lower().startswith("curve:"):
+        return published_curve(text[len("curve:") :].strip()).speedup
     if ":" in text:
         return _parse_model(text)
     if "=" in text:
@@ -83,7 +93,7 @@ def parse_speedup(text: str, folder: Path = Path()) -> SpeedUp:
 def parse_regime(text: str) -> Regime:
     """Read `ALPHA,BETA`; fractions such as 2/3 are allowed.
 
-    Example:
+    Examples:
         >>> parse_regime("1/2,0.1")
         Regime(alpha=0.5, beta=0.1)
     """
@@ -101,7 +111,7 @@ def parse_regime(text: str) -> Regime:
 def parse_arrivals(text: str, folder: Path = Path()) -> Arrivals:
     """Read an arrival process from one line of text; file names are relative to `folder`.
 
-    Example:
+    Examples:
         >>> parse_arrivals("renewal:2").gap
         Lognormal(cv=2.0)
     """
@@ -131,7 +141,7 @@ def read_arrival_times(path: Path | str) -> ArrivalTimes:
     path = checked_path(path)
     last = -float("inf")
     times = []
-    for line, time in read_column(path, "time"):
+    for line, time in read_column(path, TIMES):
         if not last <= time < float("inf"):
             raise InputError(
                 f"{path}, line {line}: time {time:g} must be finite and not before the time above; "
@@ -158,6 +168,19 @@ def _parse_model(text: str) -> SpeedUp:
             f"write {_usage(name)}"
         )
     return model.build(*(_number(value, text) for value in values))
+
+
+def _parse_phases(text: str, folder: Path) -> SpeedUp:
+    """Read `SHARE*CURVE+SHARE*CURVE`; a plus sign separates phases only before a share."""
+    phases = []
+    for part in re.split(rf"\+(?={_PHASE.pattern})", text)[::2]:
+        share = _PHASE.match(part)
+        if share is None:
+            raise InputError(
+                f"curve {text!r}: {part!r} has no share; write SHARE*CURVE+SHARE*CURVE"
+            )
+        phases.append((_number(share[1], text), parse_speedup(part[share.end() :], folder)))
+    return SpeedUp.from_phases(phases)
 
 
 def _parse_pairs(text: str) -> dict[int, float]:

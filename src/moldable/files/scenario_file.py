@@ -1,7 +1,8 @@
 """Scenarios as TOML files.
 
 A file has the keys `servers`, `sharing`, `arrivals`, `waiting` and `time_unit`, and one `[[class]]`
-table for each class. Errors name the file and, where possible, the line.
+table for each class. A class has one `speedup`, or one `[[class.phase]]` table for each phase.
+Errors name the file and, where possible, the line.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from typing import Any, Final
 
 from moldable.checks import LARGEST, SMALLEST, Kind, checked_int, checked_path
 from moldable.checks import number as to_number
-from moldable.errors import InputError, MoldableError, SpeedUpError, WorkloadError, suggest
+from moldable.errors import (
+    InputError,
+    MoldableError,
+    SpeedUpError,
+    WorkloadError,
+    naming,
+    suggest,
+)
 from moldable.files.curve_csv import read_curve
 from moldable.files.notation import MODELS, parse_arrivals, parse_speedup
 from moldable.model.scenario import Scenario
@@ -29,8 +37,8 @@ from moldable.model.workload import SHARING, JobClass, Workload
 from moldable.text_files import read_text
 
 FILE_KEYS: Final = ("servers", "sharing", "arrivals", "waiting", "time_unit", "class")
-CLASS_KEYS: Final = ("name", "arrival_rate", "mean_size", "weight", "size", "speedup")
-REQUIRED: Final = ("arrival_rate", "speedup")
+CLASS_KEYS: Final = ("name", "arrival_rate", "mean_size", "weight", "size", "speedup", "phase")
+PHASE_KEYS: Final = ("share", "speedup")
 NUMBERS: Final[Mapping[str, Callable[[object, str | None, str, Kind], float]]] = {
     "arrival_rate": parse_rate,
     "mean_size": parse_duration,
@@ -63,20 +71,28 @@ def read_scenario(path: Path | str, servers: int | None = None) -> Scenario:
         path: name of the file.
         servers: number of servers; by default the number in the file.
 
-    Example:
+    Examples:
         >>> _ = Path("c.toml").write_text("[[class]]\narrival_rate = 2.0\nspeedup = [1, 1.8]\n")
         >>> read_scenario("c.toml", servers=4).load
         0.5
     """
     path = checked_path(path)
-    text = read_text(path, MOST_BYTES)
+    return parse_scenario(read_text(path, MOST_BYTES), path, servers)
+
+
+def parse_scenario(text: str, path: Path, servers: int | None = None) -> Scenario:
+    """Read a scenario from the text of a TOML file; errors name the file."""
     data, source = _parsed(path, text), _Source(path, text)
     for key in data:
         with source.at(None, key):
             _check_key(key, FILE_KEYS)
     tables = data.get("class", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise source.error("write each class as [[class]], with two brackets", None, "class")
+        raise source.error(
+            "write each class as [[class]], with two brackets, and its name below as name = ...",
+            None,
+            "class",
+        )
     if not tables:
         raise source.error("there is no class; add at least one [[class]] table", None, None)
     with source.at(None, "time_unit"):
@@ -126,11 +142,9 @@ class _Source:
 
     @contextmanager
     def at(self, number: int | None, key: str | None) -> Iterator[None]:
-        """Add the line of a key to errors of the library; those about other files are kept."""
+        """Add the line of a key to errors of the library, also those about files that it names."""
         try:
             yield
-        except InputError:
-            raise
         except MoldableError as error:
             raise self.error(str(error), number, key) from None
 
@@ -167,10 +181,10 @@ def _job_class(
     for key in table:
         with source.at(number, key):
             _check_key(key, CLASS_KEYS)
-    for key in REQUIRED:
-        if key not in table:
+    for key in ("arrival_rate", "speedup"):
+        if key not in table and not (key == "speedup" and "phase" in table):
             raise source.error(f"class {number + 1} has no {key}; add {key} = ...", number, None)
-    numbers: dict[str, float] = {}
+    numbers: dict[str, Any] = {}
     for key, parse in NUMBERS.items():
         with source.at(number, key):
             if key in table:
@@ -180,14 +194,18 @@ def _job_class(
         raise source.error(f"name={name!r} must be text in quotes", number, "name")
     with source.at(number, "size"):
         size = _size(table, source.path.parent, numbers)
-    with source.at(number, "speedup"):
-        speedup = _speedup(table["speedup"], source.path.parent)
+    key = "phase" if "phase" in table else "speedup"
+    with source.at(number, key):
+        read = _phases if key == "phase" else _speedup
+        speedup = read(table[key], source.path.parent)
+        if {"phase", "speedup"} <= table.keys():
+            raise WorkloadError("a class has phases or one speedup, not both; leave out one")
     faulty = next((k for k, v in numbers.items() if not SMALLEST <= v <= LARGEST), None)
     with source.at(number, faulty):
         return JobClass(name=name, speedup=speedup, size=size, **numbers)
 
 
-def _size(table: Mapping[str, Any], folder: Path, numbers: dict[str, float]) -> SizeLaw:
+def _size(table: Mapping[str, Any], folder: Path, numbers: dict[str, Any]) -> SizeLaw:
     """Read the size distribution; the mean of measured sizes becomes the mean size."""
     law = SizeLaw.parse(str(table.get("size", "exponential")), folder)
     if isinstance(law, Empirical):
@@ -204,7 +222,7 @@ def _speedup(value: object, folder: Path) -> SpeedUp:
     if isinstance(value, list):
         return SpeedUp(value)
     if isinstance(value, str):
-        return _one_line_speedup(value.strip(), folder)
+        return parse_speedup(value, folder)
     if not isinstance(value, dict):
         raise SpeedUpError(
             f"speedup={value!r} is not a curve; write a list, a table or text such as "
@@ -230,13 +248,19 @@ def _speedup(value: object, folder: Path) -> SpeedUp:
     return SpeedUp(curve)
 
 
-def _one_line_speedup(text: str, folder: Path) -> SpeedUp:
-    if text.lower().endswith(".csv"):
-        return read_curve(folder / text)
-    try:
-        return parse_speedup(text)
-    except InputError as error:  # not about a file: its line is added
-        raise SpeedUpError(str(error)) from None
+def _phases(tables: object, folder: Path) -> SpeedUp:
+    """Read the phases of a class, each a table with a share and a curve."""
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise SpeedUpError("write each phase as [[class.phase]], with two brackets")
+    phases = []
+    for k, table in enumerate(tables, start=1):
+        with naming(f"phase {k}"):
+            for key in table:
+                _check_key(key, PHASE_KEYS)
+            if missing := [key for key in PHASE_KEYS if key not in table]:
+                raise SpeedUpError(f"there is no {missing[0]}; add {missing[0]} = ...")
+            phases.append((table["share"], _speedup(table["speedup"], folder)))
+    return SpeedUp.from_phases(phases)
 
 
 def _model(table: Mapping[str, Any]) -> SpeedUp:

@@ -1,9 +1,10 @@
 """Simulate a cluster that queues jobs, first come, first served, with any sizes and any arrivals.
 
-Running jobs are kept in a ring of time buckets, as in `bucket_ring`. While nobody waits, departures
+Running jobs are kept in a ring of time buckets, as in `bucket_ring`. While no job waits, departures
 need no order and are processed only when the policy could distinguish the states. While jobs wait,
 departures are processed in the order of time, and each time servers are released the job at the
-head of the queue is offered all idle ones. If it declines, everybody waits for the next departure.
+head of the queue is offered all idle ones. If the policy grants it none, all jobs wait for the next
+departure.
 
 Servers that are released at exactly the same time are offered together, and those released at the
 time of an arrival before it. An arrival to a queue that is not empty starts no job, although the
@@ -21,7 +22,7 @@ CURSOR, FREE = 0, 1
 HEAD, WAITING, NUMBER = 0, 1, 2
 ONE = np.uint64(1)
 LATEST = 2.0**52
-"""No job arrives after so many bucket widths, where floating point still tells buckets apart."""
+"""Latest arrival in bucket widths: floating point still tells buckets apart there."""
 LOWEST, OCTAVES, CUT = -32, 80, 47
 """Histograms begin at 2**LOWEST bucket widths; CUT low bits of a float64 are ignored, which leaves
 32 bins in an octave."""

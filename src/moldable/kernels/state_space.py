@@ -209,16 +209,24 @@ def wander(rng, servers, widths, rates, outcomes, events, jobs, moments):
 
 @njit(nogil=True, cache=True)
 def sweep(start, source, rate, out, right, found):
-    """Solve the lower triangular part of the balance equations.
+    """Solve the balance equations roughly: a symmetric Gauss-Seidel sweep from zero.
 
-    This forward Gauss-Seidel sweep from zero is the preconditioner of `improve`.
+    This is the preconditioner of `improve`. The sweep upwards passes information on along arrivals,
+    the one downwards along completions; with one of them alone, steps are five times as many.
     """
-    for state in range(out.size):
+    states = out.size
+    for state in range(states):
         total = right[state]
         for entry in range(start[state], start[state + 1]):
             if source[entry] < state:
                 total += rate[entry] * found[source[entry]]
         found[state] = total / out[state]
+    for state in range(states - 1, -1, -1):
+        total = 0.0
+        for entry in range(start[state], start[state + 1]):
+            if source[entry] > state:
+                total += rate[entry] * found[source[entry]]
+        found[state] += total / out[state]
 
 
 @njit(nogil=True, cache=True)

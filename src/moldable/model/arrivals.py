@@ -28,7 +28,7 @@ have an infinite variance; after a longer first gap, rounding would make later a
 class Arrivals(ABC):
     """An arrival process.
 
-    Example:
+    Examples:
         >>> isinstance(Poisson(), Arrivals)
         True
     """
@@ -48,7 +48,7 @@ class Arrivals(ABC):
 class Poisson(Arrivals):
     """Poisson arrivals.
 
-    Example:
+    Examples:
         >>> str(Poisson())
         'poisson'
     """
@@ -70,7 +70,7 @@ class Renewal(Arrivals):
         gap: distribution of the time between arrivals, or text such as "lognormal:2"; its mean 1
             is scaled to the rate.
 
-    Example:
+    Examples:
         >>> str(Renewal(Lognormal(2)))
         'renewal:lognormal:2'
     """
@@ -108,7 +108,7 @@ class MarkovModulated(Arrivals):
         levels: relative rates of the levels, scaled so that their long-run mean is the rate.
         switching: rate of jumps from each level (row) to each other level (column).
 
-    Example:
+    Examples:
         >>> str(MarkovModulated((0.5, 2), ((0, 0.1), (0.2, 0))))
         'mmpp:0.5,2.0:0.1,0.2'
     """
@@ -207,7 +207,7 @@ class ArrivalTimes(Arrivals):
             in proportion to their rates.
         source: the name of their file.
 
-    Example:
+    Examples:
         >>> ArrivalTimes([0.0, 0.5, 2.0])
         ArrivalTimes(3 arrival times)
     """

@@ -28,7 +28,7 @@ class Violation:
         amount: the violation, relative to the value that would just comply.
         message: a description.
 
-    Example:
+    Examples:
         >>> [each.assumption for each in SpeedUp([1, 1.8, 1.7]).violations()]
         ['increasing']
     """

@@ -21,7 +21,7 @@ class Regime:
         alpha: exponent with which the load approaches 1; at least 0.
         beta: distance of the load from 1 at n = 1; above 0.
 
-    Example:
+    Examples:
         >>> Regime(alpha=0.5, beta=0.1).load(100)
         0.99
     """

@@ -30,9 +30,9 @@ class Scenario:
             ("unlimited"). Jobs wait in the order of their arrival, over all classes; a job that
             finds all places taken is blocked.
         time_unit: unit of all times and rates, "seconds", "minutes", "hours" or "days"; results are
-            in the same unit. By default none is named.
+            in the same unit. By default that of the classes, if they have one.
 
-    Example:
+    Examples:
         >>> jobs = JobClass("jobs", arrival_rate=12.0, speedup=[1, 1.8, 2.5])
         >>> Scenario(Workload([jobs]), servers=16, arrivals="renewal:2").load
         0.75
@@ -62,7 +62,10 @@ class Scenario:
         object.__setattr__(self, "arrivals", as_arrivals(self.arrivals))
         check_type(self.arrivals, Arrivals, "arrivals", WorkloadError, "a process: Poisson()")
         object.__setattr__(self, "waiting", checked_waiting(self.waiting))
-        object.__setattr__(self, "time_unit", checked_unit(self.time_unit))
+        unit = checked_unit(self.time_unit) or self.workload.time_unit
+        object.__setattr__(self, "time_unit", unit)
+        if unit is not None and self.workload.time_unit not in {None, unit}:
+            object.__setattr__(self, "workload", self.workload.in_unit(unit))
         for job_class in self.workload.classes:
             narrowest = int(job_class.speedup.widths[0])
             if narrowest > self.servers:
@@ -73,7 +76,7 @@ class Scenario:
         if self.waiting and self.workload.sharing != "pool" and len(self.workload.classes) > 1:
             raise WorkloadError(
                 f"{written_waiting(self.waiting)} waiting places, but {len(self.workload.classes)} "
-                f"classes that own their servers: one queue needs one pool; let them share "
+                f"classes with reserved servers: one queue needs one pool; let them share "
                 f"(sharing='pool'), or give each class a scenario of its own",
                 "waiting",
             )
@@ -116,6 +119,13 @@ class Scenario:
     def load(self) -> float:
         """Work arriving per unit of time and server: arrival rate x mean size / servers."""
         return math.fsum(job_class.offered for job_class in self.workload.classes) / self.servers
+
+    @property
+    def assumptions(self) -> str:
+        """The arrivals and the size laws in words."""
+        sizes = " and ".join(dict.fromkeys(str(c.size) for c in self.workload.classes))
+        arrivals = "Poisson" if isinstance(self.arrivals, Poisson) else str(self.arrivals)
+        return f"{arrivals} arrivals, {sizes} sizes"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and text, ready for JSON."""

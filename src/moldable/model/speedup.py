@@ -8,6 +8,7 @@ super-linearly. `violations` lists where a curve violates the paper's assumption
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,21 @@ from typing import Final, Self, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
-from moldable.checks import LARGEST, SMALLEST, as_list, checked_int, number, positive, within
+from moldable.checks import (
+    LARGEST,
+    SMALLEST,
+    as_list,
+    as_pairs,
+    checked_int,
+    number,
+    positive,
+    within,
+)
 from moldable.errors import SpeedUpError
 from moldable.model import assumptions
 from moldable.model.assumptions import ROUNDING, Violation
+from moldable.model.downey import downey_speedup
+from moldable.model.phases import harmonic_mean
 
 WIDEST: Final = 10_000_000
 """Largest width of a model; larger values are almost certainly typing errors."""
@@ -32,13 +44,35 @@ class Repeats:
 
     Attributes:
         width: the width.
-        count: how often it was measured.
-        spread: (longest time - shortest time) / mean time.
+        runs: the time of each run / their mean.
     """
 
     width: int
-    count: int
-    spread: float
+    runs: tuple[float, ...]
+
+    @property
+    def count(self) -> int:
+        """How often the width was measured."""
+        return len(self.runs)
+
+    @property
+    def spread(self) -> float:
+        """(Longest time - shortest time) / mean time."""
+        return max(self.runs) - min(self.runs)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A phase of a job.
+
+    Attributes:
+        share: the share of the job's one-server time that the phase takes.
+        speedup: the speed-up of this phase.
+    """
+
+    share: float
+    speedup: SpeedUp
 
 
 @final
@@ -54,9 +88,10 @@ class SpeedUp:
         widths: the allowed widths, ascending.
         speedups: the speed-up at each of them.
         baseline: how the time on one server was estimated, if it was not given; otherwise empty.
-        repeats: the widths that `from_times` was given several times, and their spread.
+        repeats: the widths that `from_times` was given several times, and their runs.
+        phases: the phases that `from_phases` was given; otherwise empty.
 
-    Example:
+    Examples:
         >>> SpeedUp([1, 1.8, 2.5])[3]
         2.5
         >>> SpeedUp({1: 1, 4: 3.5}).widths.tolist()
@@ -67,6 +102,8 @@ class SpeedUp:
     speedups: Floats
     baseline: str
     repeats: tuple[Repeats, ...]
+    phases: tuple[Phase, ...]
+    _lookup: tuple[frozenset[int], tuple[int, ...]] | None
 
     def __init__(self, curve: Sequence[float] | Floats | Mapping[int, float]) -> None:
         if isinstance(curve, Mapping):
@@ -86,6 +123,7 @@ class SpeedUp:
         speedups: Floats,
         baseline: str,
         repeats: tuple[Repeats, ...] = (),
+        phases: tuple[Phase, ...] = (),
     ) -> None:
         order = np.argsort(widths, kind="stable")
         widths, speedups = widths[order], speedups[order]
@@ -95,6 +133,8 @@ class SpeedUp:
         object.__setattr__(self, "speedups", speedups)
         object.__setattr__(self, "baseline", baseline)
         object.__setattr__(self, "repeats", repeats)
+        object.__setattr__(self, "phases", phases)
+        object.__setattr__(self, "_lookup", None)
 
     @classmethod
     def _from_arrays(
@@ -103,9 +143,10 @@ class SpeedUp:
         speedups: Floats,
         baseline: str = "",
         repeats: tuple[Repeats, ...] = (),
+        phases: tuple[Phase, ...] = (),
     ) -> Self:
         self = cls.__new__(cls)
-        self._set(widths, speedups, baseline, repeats)
+        self._set(widths, speedups, baseline, repeats, phases)
         return self
 
     @classmethod
@@ -117,7 +158,8 @@ class SpeedUp:
         times its time. `baseline` then says so, and loads depend on the same assumption.
         `repeats` keeps how much repeated measurements differ.
         """
-        pairs = times.items() if isinstance(times, Mapping) else times
+        given = times.items() if isinstance(times, Mapping) else times
+        pairs = as_pairs(given, "run times", SpeedUpError, "[(1, 60.0), (2, 33.0)]")
         runs: defaultdict[int, list[float]] = defaultdict(list)
         for width, time in pairs:
             at = checked_int(width, "width", SpeedUpError)
@@ -136,11 +178,41 @@ class SpeedUp:
             one_server / np.array(list(means.values()), dtype=np.float64),
             "" if narrowest == 1 else baseline,
             tuple(
-                Repeats(width, len(runs[width]), (max(runs[width]) - min(runs[width])) / mean)
+                Repeats(width, tuple(time / mean for time in runs[width]))
                 for width, mean in means.items()
                 if len(runs[width]) > 1
             ),
         )
+
+    @classmethod
+    def from_phases(cls, phases: Iterable[tuple[float, SpeedUp | Sequence[float]]]) -> Self:
+        """Build the curve of a job of several phases that keeps its width.
+
+        Each phase is the share of the one-server time that it takes, and its own curve; the shares
+        add up to 1. The result is the weighted harmonic mean at the widths that all phases have.
+
+        Examples:
+            >>> SpeedUp.from_phases([(0.5, SpeedUp.linear(4)), (0.5, [1, 1.5, 2])])[2]
+            1.7142857142857142
+        """
+        example = "[(0.7, curve), (0.3, curve)]"
+        pairs = as_pairs(phases, "phases", SpeedUpError, example)
+        if not pairs:
+            raise SpeedUpError(f"phases: the list is empty; pass {example}")
+        own = tuple(
+            Phase(
+                positive(share, f"the share of phase {k}", SpeedUpError),
+                curve if isinstance(curve, SpeedUp) else SpeedUp(curve),
+            )
+            for k, (share, curve) in enumerate(pairs, start=1)
+        )
+        widths, speedups = harmonic_mean(
+            [part.share for part in own],
+            [part.speedup.widths for part in own],
+            [part.speedup.speedups for part in own],
+        )
+        baseline = next((part.speedup.baseline for part in own if part.speedup.baseline), "")
+        return cls._from_arrays(widths, speedups, baseline, phases=own)
 
     @classmethod
     def linear(cls, d: int) -> Self:
@@ -168,14 +240,10 @@ class SpeedUp:
 
     @classmethod
     def downey(cls, average_parallelism: float, variance: float, d: int) -> Self:
-        """Downey's model with average parallelism A and its coefficient of variance sigma.
-
-        A. B. Downey, "A parallel workload model and its implications for processor
-        allocation", HPDC 1997: one formula up to sigma = 1, another above; constant at A.
-        """
+        """Downey's model with average parallelism A and its coefficient of variance sigma."""
         a = within(average_parallelism, "average_parallelism", SpeedUpError, 1.0, LARGEST)
         sigma = within(variance, "variance", SpeedUpError, 0.0, LARGEST)
-        return cls._model(d, lambda i: _downey(i, a, sigma))
+        return cls._model(d, lambda i: downey_speedup(i, a, sigma))
 
     @classmethod
     def _model(cls, d: int, formula: Callable[[Floats], Floats]) -> Self:
@@ -197,7 +265,30 @@ class SpeedUp:
                 f"servers; add servers or allow a narrower width"
             )
         kept = tuple(part for part in self.repeats if part.width <= width)
-        return SpeedUp._from_arrays(self.widths[fits], self.speedups[fits], self.baseline, kept)
+        return SpeedUp._from_arrays(
+            self.widths[fits], self.speedups[fits], self.baseline, kept, self.phases
+        )
+
+    def fastest(self, servers: int) -> int:
+        """Return the fastest width that fits on the servers, the narrowest of equally fast ones.
+
+        0 if every width needs more servers.
+        """
+        fitting = bisect_right(records := self._looked_up()[1], servers)
+        return records[fitting - 1] if fitting else 0
+
+    def _looked_up(self) -> tuple[frozenset[int], tuple[int, ...]]:
+        """Return the widths, and those faster than all narrower ones.
+
+        They are built when first used: decisions about single jobs are faster without arrays.
+        """
+        if self._lookup is None:
+            before = np.maximum.accumulate(np.append(0.0, self.speedups[:-1]))
+            records = self.widths[self.speedups > before]
+            found = frozenset(self.widths.tolist()), tuple(records.tolist())
+            object.__setattr__(self, "_lookup", found)
+            return found
+        return self._lookup
 
     def is_increasing(self, tolerance: float = 0.0) -> bool:
         """Return whether every width is faster than the one before it (P1)."""
@@ -235,6 +326,9 @@ class SpeedUp:
             raise KeyError(width)
         return float(self.speedups[at])
 
+    def __contains__(self, width: object) -> bool:
+        return width in self._looked_up()[0]
+
     def __len__(self) -> int:
         return int(self.widths.size)
 
@@ -252,15 +346,6 @@ class SpeedUp:
         shown = [f"{w}: {s:.6g}" for w, s in zip(self.widths[:8], self.speedups[:8], strict=True)]
         rest = [f"... {self.widths[-1]}: {self.speedups[-1]:.6g}"] if len(self) > len(shown) else []
         return f"SpeedUp({{{', '.join(shown + rest)}}})"
-
-
-def _downey(i: Floats, a: float, sigma: float) -> Floats:
-    if sigma <= 1.0:
-        rising = a * i / (a + sigma * (i - 1.0) / 2.0)
-        bending = a * i / (sigma * (a - 0.5) + i * (1.0 - sigma / 2.0))
-        return np.where(i <= a, rising, np.where(i <= 2.0 * a - 1.0, bending, a))
-    rising = i * a * (sigma + 1.0) / (sigma * (i + a - 1.0) + a)
-    return np.where(i <= a + a * sigma - sigma, rising, a)
 
 
 def _refuse_invalid(widths: Ints, speedups: Floats) -> None:

@@ -68,16 +68,13 @@ def parse_rate(value: object, own: str | None, name: str, error: Kind) -> float:
     return found * wanted / given
 
 
-def refuse_unit(value: object, name: str, *, is_rate: bool) -> None:
-    """Raise if a number is text with a unit: only a scenario has a unit to convert it to."""
-    match = (_RATE if is_rate else _DURATION).fullmatch(value) if isinstance(value, str) else None
-    unit = _UNIT_OF.get((match[2] or "").lower()) if match else None
-    if match and unit:
-        raise WorkloadError(
-            f"{shown(value)} has a unit, which only workload files convert; pass {match[1]} here "
-            f"and time_unit={unit!r} to the scenario",
-            name,
-        )
+def unit_in(*texts: object) -> str | None:
+    """Return the unit of the first duration or rate that is text with a known unit."""
+    for text in texts:
+        match = isinstance(text, str) and (_RATE.fullmatch(text) or _DURATION.fullmatch(text))
+        if match and (unit := _UNIT_OF.get((match[2] or "").lower())):
+            return unit
+    return None
 
 
 def duration(figure: object, unit: str | None) -> str:
@@ -88,6 +85,16 @@ def duration(figure: object, unit: str | None) -> str:
 def rate(figure: object, unit: str | None) -> str:
     """Write a number of jobs per unit of time."""
     return f"{figure} jobs per unit of time" if unit is None else f"{figure} jobs/{SYMBOLS[unit]}"
+
+
+def unit_name(unit: str | None) -> str:
+    """Write the unit of time after "per"."""
+    return "unit of time" if unit is None else SYMBOLS[unit]
+
+
+def unit_in_heading(unit: str | None) -> str:
+    """Write the unit in brackets, for headings and labels of axes; nothing without a unit."""
+    return "" if unit is None else f" ({SYMBOLS[unit]})"
 
 
 def _parts(  # noqa: PLR0917 - a value, its place and its form

@@ -36,7 +36,7 @@ def refuse_waiting(waiting: float, what: str, fix: str = "take waiting=0") -> No
     """Refuse waiting places where only jobs that are lost are handled."""
     if waiting:
         raise WorkloadError(
-            f"{written_waiting(waiting)} waiting places: {what} is defined for jobs that are lost "
+            f"{written_waiting(waiting)}: {what} is defined for jobs that are lost "
             f"if they find no server; {fix}",
             "waiting",
         )

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
+import numpy as np
+
+from moldable.arrays import Floats
 from moldable.checks import as_list, check_type, choice, positive
 from moldable.errors import WorkloadError, naming
 from moldable.model.sizes import EXPONENTIAL, SizeLaw
 from moldable.model.speedup import SpeedUp
 from moldable.model.spelling import Curve, as_size_law, as_speedup
-from moldable.model.units import refuse_unit
+from moldable.model.units import SECONDS, checked_unit, parse_duration, parse_rate, unit_in
 
 SHARING: Final = ("pool", "reserved")
 
@@ -28,16 +31,20 @@ class JobClass:
 
     Args:
         name: name of the class.
-        arrival_rate: jobs per unit of time, the scenario's `time_unit`.
+        arrival_rate: jobs per unit of time, the scenario's `time_unit`, or text such as "5/h".
         speedup: allowed widths and their speed-ups: a `SpeedUp`, a list of speed-ups, a mapping
             {width: speed-up}, or text as on the command line, such as "amdahl:0.95:64".
-        mean_size: mean time of a job on one server, in the same unit.
+        mean_size: mean time of a job on one server, in the same unit, or text such as "90 min".
         weight: weight of the execution time of this class in the objective.
         size: distribution of sizes, scaled to that mean, or text such as "lognormal:2".
+        time_unit: unit of the plain numbers; by default that of the rate or the size if they have
+            one. A scenario converts its classes to its own unit.
 
-    Example:
+    Examples:
         >>> JobClass("training", 2.5, [1, 1.8, 2.5], size="lognormal:2").size
         Lognormal(cv=2.0)
+        >>> JobClass("solver", "120/day", [1, 1.8], "90 min", time_unit="hours").arrival_rate
+        5.0
     """
 
     name: str
@@ -46,17 +53,19 @@ class JobClass:
     mean_size: float = 1.0
     weight: float = 1.0
     size: SizeLaw = EXPONENTIAL
+    time_unit: str | None = None
 
     if TYPE_CHECKING:
 
         def __init__(  # noqa: PLR0917 - the fields, with the types that they take
             self,
             name: str,
-            arrival_rate: float,
+            arrival_rate: float | str,
             speedup: Curve,
-            mean_size: float = 1.0,
+            mean_size: float | str = 1.0,
             weight: float = 1.0,
             size: SizeLaw | str = EXPONENTIAL,
+            time_unit: str | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -66,9 +75,12 @@ class JobClass:
             object.__setattr__(self, "speedup", as_speedup(self.speedup))
             object.__setattr__(self, "size", as_size_law(self.size))
         check_type(self.size, SizeLaw, f"{where}: size", WorkloadError, "a law such as Pareto(1.5)")
-        refuse_unit(self.arrival_rate, f"{where}: arrival_rate", is_rate=True)
-        refuse_unit(self.mean_size, f"{where}: mean_size", is_rate=False)
-        hint = "leave out classes that do not arrive or do not count"
+        unit = checked_unit(self.time_unit) or unit_in(self.arrival_rate, self.mean_size)
+        object.__setattr__(self, "time_unit", unit)
+        for field, parse in (("arrival_rate", parse_rate), ("mean_size", parse_duration)):
+            value = parse(getattr(self, field), unit, f"{where}: {field}", WorkloadError)
+            object.__setattr__(self, field, value)
+        hint = "leave out classes without arrivals or weight"
         for field in ("arrival_rate", "mean_size", "weight"):
             value = positive(getattr(self, field), f"{where}: {field}", WorkloadError, hint)
             object.__setattr__(self, field, value)
@@ -86,6 +98,17 @@ class JobClass:
             "speedup": {str(width): speedup for width, speedup in curve},
         }
 
+    def in_unit(self, unit: str) -> Self:
+        """Return the class with its rate and its mean size in another unit of time.
+
+        Numbers without a unit are taken to be in that unit already.
+        """
+        if self.time_unit is None or self.time_unit == unit:
+            return self
+        factor = SECONDS[self.time_unit] / SECONDS[unit]
+        rate, mean = self.arrival_rate / factor, self.mean_size * factor
+        return replace(self, arrival_rate=rate, mean_size=mean, time_unit=unit)
+
     @property
     def offered(self) -> float:
         """Work arriving per unit of time, rate x mean size, in servers."""
@@ -102,7 +125,7 @@ class Workload:
         sharing: "pool" if every class may use every idle server, "reserved" if each class has its
             own servers.
 
-    Example:
+    Examples:
         >>> Workload([JobClass("a", 2.0, [1, 1.8]), JobClass("b", 1.0, [1, 1.5])]).arrival_rate
         3.0
     """
@@ -123,8 +146,32 @@ class Workload:
         name, count = Counter(job_class.name for job_class in self.classes).most_common(1)[0]
         if count > 1:
             raise WorkloadError(f"two classes are called {name!r}; names must differ, rename one")
+        if self.time_unit is not None:
+            object.__setattr__(self, "classes", self._in_unit(self.time_unit))
+
+    def in_unit(self, unit: str) -> Self:
+        """Return the workload with all classes in a unit of time."""
+        return replace(self, classes=self._in_unit(unit))
+
+    def _in_unit(self, unit: str) -> tuple[JobClass, ...]:
+        return tuple(job_class.in_unit(unit) for job_class in self.classes)
+
+    @property
+    def time_unit(self) -> str | None:
+        """The unit of the first class that has one."""
+        return next((part.time_unit for part in self.classes if part.time_unit), None)
 
     @property
     def arrival_rate(self) -> float:
         """Jobs of all classes per unit of time."""
         return math.fsum(job_class.arrival_rate for job_class in self.classes)
+
+    @property
+    def rates(self) -> Floats:
+        """Jobs of each class per unit of time."""
+        return np.array([job_class.arrival_rate for job_class in self.classes])
+
+    @property
+    def mean_size(self) -> float:
+        """Mean size of the jobs of all classes."""
+        return sum(job_class.offered for job_class in self.classes) / self.arrival_rate

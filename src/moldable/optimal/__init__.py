@@ -1,4 +1,4 @@
-"""The dynamic programme over all policies: the reference that no policy can beat."""
+"""The optimum over all policies, by dynamic programming."""
 
 import lazy_loader
 

@@ -5,6 +5,8 @@ from .control import optimal_control as optimal_control
 from .curve import TradeoffCurve as TradeoffCurve
 from .curve import tradeoff as tradeoff
 from .least import LeastTime as LeastTime
+from .queue_limit import LeastResponse as LeastResponse
+from .queue_limit import least_response as least_response
 from .queueing import OptimalQueueing as OptimalQueueing
 from .queueing import optimal_queueing as optimal_queueing
 from .queueing_policy import OptimalQueueingPolicy as OptimalQueueingPolicy

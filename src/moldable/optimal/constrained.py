@@ -1,39 +1,21 @@
-"""The best policies under a limit on blocking, or on the mean execution time.
-
-Write B for blocking and W = (1 - B) E[D] for the accepted time per arrival. A policy that is drawn
-at random for long epochs, a with probability q and b otherwise, has
-
-    B = q B_a + (1 - q) B_b,   W = q W_a + (1 - q) W_b,   E[D] = W / (1 - B),
-
-so mixtures reach the convex hull of what single policies reach. The blocking cost is a Lagrange
-multiplier: the best policy at a cost is a vertex of the lower edge of the hull, and the slope
-between two vertices is the cost at which both are equally good. Both limits, B <= epsilon and
-W <= T (1 - B), are lines, so one search finds the segment of the edge that crosses them.
-"""
+"""The best policies under a limit on blocking, or on the mean execution time; see `lagrangian`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeVar, final
+from typing import Final
 
 from moldable.checks import fraction
 from moldable.errors import ChainError, InfeasibleError
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.optimal.control import FINEST, TOLERANCE, OptimalControl, solve
+from moldable.optimal.lagrangian import LagrangianSearch, mixture, shares_at
 from moldable.optimal.least import LeastBlocking, LeastTime
 from moldable.optimal.problem import ControlProblem, control_problem
 
-SOLUTIONS: Final = 60
-"""Blocking costs tried before the search stops."""
-SAME: Final = 1e-12
-"""Relative difference of solutions that is rounding."""
 FINER: Final = 0.1
 """Tolerance of each solution, relative to that of the answer."""
-
-
-Answer = TypeVar("Answer", LeastTime, LeastBlocking)
 
 
 def least_blocking(scenario: ScenarioOrFile, *, tolerance: float = TOLERANCE) -> OptimalControl:
@@ -42,7 +24,7 @@ def least_blocking(scenario: ScenarioOrFile, *, tolerance: float = TOLERANCE) ->
     Bounds have absolute errors of about 1e-14. For blocking below about 1e-11 they therefore
     certify less than `tolerance` asks for; see `gap`.
 
-    Example:
+    Examples:
         >>> round(least_blocking(Scenario.single([1, 1.8, 2.5], 0.8, 8)).blocking, 4)
         0.1441
     """
@@ -59,15 +41,16 @@ def least_time(
         max_blocking: largest share of jobs that may be blocked, between 0 and 1.
         tolerance: largest relative distance from the least time.
 
-    Example:
+    Examples:
         >>> round(least_time(Scenario.single([1, 1.8, 2.5], 0.8, 8), 0.2).mean_execution_time, 4)
         0.7062
     """
     allowed = fraction(max_blocking, "max_blocking", ChainError)
     scenario = checked_scenario(scenario)
-    search = LagrangianSearch(control_problem(scenario), tolerance)
+    problem = control_problem(scenario)
+    search = _search(problem, tolerance)
     mixed = partial(_mixed_at_blocking, search, allowed)
-    fast, safe = search.fastest(), search.solve(math.inf)
+    fast, safe = search.fastest(float(problem.times.min())), search.solve(math.inf)
     if fast.blocking <= allowed:
         return mixed(safe, fast)
     if safe.blocking > allowed:
@@ -96,8 +79,9 @@ def least_blocking_within(
         tolerance: relative distance from the least blocking at which to stop. It may be missed for
             blocking below about 1e-11; see `gap`.
     """
-    search = LagrangianSearch(control_problem(scenario), tolerance)
-    fast = search.fastest()
+    problem = control_problem(scenario)
+    search = _search(problem, tolerance)
+    fast = search.fastest(float(problem.times.min()))
     if _spare(fast, max_time) < 0.0:
         raise InfeasibleError(
             f"a mean execution time of {max_time:g} cannot be reached on {scenario.servers} "
@@ -110,108 +94,46 @@ def least_blocking_within(
     return search.close_in(safe, fast, lambda found: _spare(found, max_time) < 0.0, mixed)
 
 
-@final
-class LagrangianSearch:
-    """Solves for the best policy at one blocking cost after another.
+def _search(problem: ControlProblem, tolerance: float) -> LagrangianSearch[OptimalControl]:
+    """Return a search over the policies of a cluster without a queue."""
+    finer = max(FINEST, FINER * tolerance)
 
-    Attributes:
-        problem: the states.
-        tolerance: of the answer that is sought.
-        solutions: number of blocking costs tried.
-        bounds: each cost in units of time, and the lower bound of the cost per arrival there.
-    """
+    def solved(cost: float, near: OptimalControl | None) -> OptimalControl:
+        return solve(problem, cost, finer, None if near is None else near.values)
 
-    def __init__(self, problem: ControlProblem, tolerance: float) -> None:
-        self.problem, self.tolerance = problem, tolerance
-        self.solutions = 0
-        self.bounds: list[tuple[float, float]] = []
+    return LagrangianSearch(solved, problem.mean_size, tolerance)
 
-    def solve(self, blocking_cost: float, near: OptimalControl | None = None) -> OptimalControl:
-        """Return the best policy at a blocking cost, starting from the values of a similar one."""
-        self.solutions += 1
-        values = None if near is None else near.values
-        found = solve(self.problem, blocking_cost, max(FINEST, FINER * self.tolerance), values)
-        if math.isfinite(blocking_cost):
-            self.bounds.append((blocking_cost * self.problem.mean_size, found.lower_bound))
-        return found
 
-    def fastest(self) -> OptimalControl:
-        """Return the policy of the least mean time, whatever it blocks.
-
-        The least of W / (1 - B) is the blocking cost at which it is optimal (Dinkelbach 1967).
-        """
-        size = self.problem.mean_size
-        found = self.solve(float(self.problem.times.min()) / size)
-        while self.solutions < SOLUTIONS:
-            time = found.mean_execution_time
-            found = self.solve(time / size, found)
-            if found.mean_execution_time >= time * (1.0 - self.tolerance):
-                break
-        return found
-
-    def close_in(
-        self,
-        safe: OptimalControl,
-        fast: OptimalControl,
-        is_safe: Callable[[OptimalControl], bool],
-        mixed: Callable[[OptimalControl, OptimalControl], Answer],
-    ) -> Answer:
-        """Find the segment of the edge that crosses a limit, from a policy on either side of it.
-
-        Args:
-            safe: the policy that blocks less.
-            fast: the policy that takes less time.
-            is_safe: returns whether a policy lies on the side of `safe`.
-            mixed: returns the answer between two policies.
-        """
-        answer = mixed(safe, fast)
-        while self.solutions < SOLUTIONS:
-            found = self.solve(answer.blocking_cost, fast)
-            ended = _same(found, fast) or _same(found, safe)
-            if is_safe(found):
-                safe = found
-            else:
-                fast = found
-            answer = mixed(safe, fast)
-            if ended or answer.gap <= self.tolerance:
-                break
-        return answer
-
-    def slope(self, safe: OptimalControl, fast: OptimalControl) -> float:
-        """Return the blocking cost at which two policies are equally good, in mean sizes."""
-        slower = safe.accepted_time - fast.accepted_time
-        return max(0.0, slower / (fast.blocking - safe.blocking)) / self.problem.mean_size
+def fastest_policy(scenario: Scenario, tolerance: float) -> OptimalControl:
+    """Return the policy of the least mean execution time, whatever it blocks."""
+    problem = control_problem(scenario)
+    return _search(problem, tolerance).fastest(float(problem.times.min()))
 
 
 def _mixed_at_blocking(
-    search: LagrangianSearch, allowed: float, safe: OptimalControl, fast: OptimalControl
+    search: LagrangianSearch[OptimalControl],
+    allowed: float,
+    safe: OptimalControl,
+    fast: OptimalControl,
 ) -> LeastTime:
-    """Block as much as is allowed, unless that saves no time.
-
-    Every policy has W >= bound - cost B. Divided by 1 - B, that is least at an end of [0, allowed].
-    """
-    bounds = (
-        min(least, (least - cost * allowed) / (1.0 - allowed)) for cost, least in search.bounds
-    )
-    parts, cost = [(fast, 1.0)], fast.blocking_cost
-    if safe.mean_execution_time <= fast.mean_execution_time * (1.0 + SAME):
-        parts, cost = [(safe, 1.0)], safe.blocking_cost
-    elif fast.blocking > allowed:
-        share = (allowed - safe.blocking) / (fast.blocking - safe.blocking)
-        parts, cost = [(fast, share), (safe, 1.0 - share)], search.slope(safe, fast)
+    parts = shares_at(allowed, safe, fast)
+    alone = len(parts) == 1
     return LeastTime(
         allowed,
-        *_mixture(*parts),
-        max(bounds, default=0.0),
+        *mixture(*parts),
+        search.least_time(allowed),
         policies=tuple(policy for policy, share in parts if share > 0.0),
         shares=tuple(share for _, share in parts if share > 0.0),
-        blocking_cost=cost,
+        blocking_cost=parts[0][0].blocking_cost if alone else search.slope(safe, fast),
         solutions=search.solutions,
     )
 
 
 def _mixed_at_time(
-    search: LagrangianSearch, max_time: float, safe: OptimalControl, fast: OptimalControl
+    search: LagrangianSearch[OptimalControl],
+    max_time: float,
+    safe: OptimalControl,
+    fast: OptimalControl,
 ) -> LeastBlocking:
     """Take as much time as is allowed.
 
@@ -222,23 +144,10 @@ def _mixed_at_time(
     )
     over, spare = -_spare(safe, max_time), _spare(fast, max_time)
     share = spare / (spare + over)
-    blocking, time = _mixture((safe, share), (fast, 1.0 - share))
+    blocking, time = mixture((safe, share), (fast, 1.0 - share))
     return LeastBlocking(blocking, time, max((0.0, *bounds)), search.slope(safe, fast))
 
 
 def _spare(policy: OptimalControl, max_time: float) -> float:
     """Return T (1 - B) - W, the unused time per arrival, which is linear in mixtures."""
     return max_time * (1.0 - policy.blocking) - policy.accepted_time
-
-
-def _same(one: OptimalControl, two: OptimalControl) -> bool:
-    """Return whether two solutions are one vertex of the edge, except for rounding."""
-    pairs = (one.blocking, two.blocking), (one.accepted_time, two.accepted_time)
-    return all(math.isclose(a, b, rel_tol=SAME) for a, b in pairs)
-
-
-def _mixture(*parts: tuple[OptimalControl, float]) -> tuple[float, float]:
-    """Return blocking and mean time of policies drawn with these shares for long epochs."""
-    blocking = math.fsum(share * policy.blocking for policy, share in parts)
-    accepted = math.fsum(share * policy.accepted_time for policy, share in parts)
-    return blocking, accepted / (1.0 - blocking)

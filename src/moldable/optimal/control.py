@@ -7,6 +7,7 @@ all running jobs and blocks a job only if none of its widths fits.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
@@ -15,13 +16,13 @@ import numpy as np
 from moldable.arrays import Floats
 from moldable.base_result import Result, Row
 from moldable.checks import within
-from moldable.errors import ChainError, shown, suggest
+from moldable.errors import ChainError
 from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass
 from moldable.optimal.policy_iteration import Decisions, best_policy
 from moldable.optimal.policy_law import class_figures, commonest_widths, policy_law
 from moldable.optimal.problem import ControlProblem, control_problem
-from moldable.policies.observation import Observation, held_servers, observed
+from moldable.policies.observation import Observation, observed
 from moldable.system.performance import ClassPerformance
 from moldable.system.provenance import provenance
 
@@ -55,7 +56,7 @@ class OptimalControl(Result):
         problem: the states, and the kinds of jobs.
         provenance: versions, parameters and machine.
 
-    Example:
+    Examples:
         >>> best = optimal_control(Scenario.single([1, 1.8, 2.5], 0.8, 8), blocking_cost=4)
         >>> best.grant("jobs", Observation(idle=8, running={})), best.widths_by_idle["jobs"]
         (3, (0, 1, 1, 2, 2, 2, 2, 3, 3))
@@ -108,23 +109,10 @@ class OptimalControl(Result):
             u: not used, as the policy is deterministic.
             idle: is not enough for this policy.
         """
-        names = [part.name for part in self.problem.workload.classes]
         name = job_class.name if isinstance(job_class, JobClass) else job_class
-        if not isinstance(name, str) or name not in names:
-            raise ChainError(f"class {shown(name)} is unknown; {suggest(str(name), names)}")
-        observation = observed(observation, idle)
-        if observation.running is None:
-            raise ChainError(
-                "the optimal policy looks at the running jobs; pass Observation(idle, running=...)"
-            )
-        state = self.problem.state_of(observation.running)
-        idle = self.problem.servers - held_servers(observation.running)
-        if observation.idle != idle:
-            raise ChainError(
-                f"idle={observation.idle}, but the running jobs leave {idle} of "
-                f"{self.problem.servers} servers idle; correct one of the two"
-            )
-        kind = int(self.decisions[names.index(name), state])
+        number = self.problem.class_number(name)
+        state = self.problem.state_seen(observed(observation, idle))
+        kind = int(self.decisions[number, state])
         return int(self.problem.widths[kind]) if kind >= 0 else 0
 
     def __repr__(self) -> str:
@@ -155,11 +143,15 @@ class OptimalControl(Result):
 
     def table(self) -> list[Row]:
         """Return, for each idle count, the width granted most often to each class."""
-        names, columns = list(self.widths_by_idle), self.widths_by_idle.values()
-        return [
-            {"idle": idle, **dict(zip(names, widths, strict=True))}
-            for idle, widths in enumerate(zip(*columns, strict=True))
-        ]
+        return rows_by_idle(self.widths_by_idle)
+
+
+def rows_by_idle(widths: Mapping[str, Sequence[int]]) -> list[Row]:
+    """Return a row for each idle count, with the width of each class."""
+    return [
+        {"idle": idle, **dict(zip(widths, row, strict=True))}
+        for idle, row in enumerate(zip(*widths.values(), strict=True))
+    ]
 
 
 def optimal_control(
@@ -178,7 +170,7 @@ def optimal_control(
         start: the optimum of the same scenario at another blocking cost, from whose values to
             start.
 
-    Example:
+    Examples:
         >>> optimal_control(Scenario.single([1, 1.8, 2.5], 0.8, 8), blocking_cost=4).states
         41
     """
@@ -221,7 +213,7 @@ def solve(
     blocking, accepted_time = float(shares @ lost), float(shares @ spent)
     if not blocking < 1.0:
         raise ChainError(
-            f"the load is so high that the share of accepted jobs is lost in rounding beside "
+            f"the load is so high that the share of accepted jobs is lost in rounding: "
             f"blocking={blocking}; lower the arrival rates"
         )
     table, idle_only = commonest_widths(problem, best.decisions, law)

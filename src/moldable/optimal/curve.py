@@ -39,7 +39,7 @@ class TradeoffCurve(Result):
     Attributes:
         controls: one for each blocking cost, ascending; blocking falls and time rises.
 
-    Example:
+    Examples:
         >>> tradeoff(Scenario.single([1, 1.8, 2.5], 0.8, 8), [2, 8]).to_frame().shape
         (2, 5)
     """
@@ -112,7 +112,7 @@ def tradeoff(
         tolerance: largest relative distance between the bounds of each optimal cost.
         threads: all cores by default; they do not change the results.
 
-    Example:
+    Examples:
         >>> tradeoff(Scenario.single([1, 1.8, 2.5], 0.8, 8), [2, 8])
         TradeoffCurve(2 blocking costs, (blocking, time) from (0.261, 0.5506) to (0.1462, 0.9318))
     """

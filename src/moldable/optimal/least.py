@@ -25,7 +25,7 @@ class LeastTime(Result):
         blocking_cost: in mean sizes, at which these policies are optimal.
         solutions: number of blocking costs that were tried.
 
-    Example:
+    Examples:
         >>> least_time(Scenario.single([1, 1.8, 2.5], 0.8, 8), 0.2).gap < 1e-6
         True
     """

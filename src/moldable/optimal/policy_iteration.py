@@ -31,7 +31,7 @@ times COARSE, decisions alternate."""
 ROUGH_ROUNDS: Final = 30
 """Rounds after which values are always computed accurately."""
 ROUNDING: Final = 1e-14
-"""Relative error of a change of value, beside the largest rates and values."""
+"""Rounding error of a change of value, relative to the largest rates and values."""
 
 
 @final

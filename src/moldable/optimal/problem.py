@@ -13,14 +13,14 @@ import numpy as np
 
 from moldable.arrays import Floats, Ints, Whole
 from moldable.checks import checked_int
-from moldable.errors import ChainError
+from moldable.errors import ChainError, shown, suggest
 from moldable.exact.states import MOST_STATES, count_states, format_states, state_table
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.sizes import Exponential
 from moldable.model.waiting import refuse_waiting
 from moldable.model.workload import Workload
-from moldable.policies.observation import Jobs
+from moldable.policies.observation import Jobs, Observation, held_servers
 
 MOST_KINDS: Final = 127
 """Decisions are stored in one byte each."""
@@ -76,13 +76,12 @@ class ControlProblem:
     @property
     def arrivals(self) -> Floats:
         """Jobs of each class per unit of time."""
-        return np.array([job_class.arrival_rate for job_class in self.workload.classes])
+        return self.workload.rates
 
     @property
     def mean_size(self) -> float:
         """Mean size of the jobs of all classes."""
-        classes = self.workload.classes
-        return sum(job_class.offered for job_class in classes) / self.workload.arrival_rate
+        return self.workload.mean_size
 
     @property
     def members(self) -> tuple[Ints, Ints]:
@@ -105,6 +104,29 @@ class ControlProblem:
         for width, jobs in zip(self.widths.tolist(), self.jobs(), strict=True):
             idle -= width * jobs
         return idle
+
+    def class_number(self, name: object) -> int:
+        """Return the position of a class, given its name."""
+        names = [job_class.name for job_class in self.workload.classes]
+        if not isinstance(name, str) or name not in names:
+            raise ChainError(f"class {shown(name)} is unknown; {suggest(str(name), names)}")
+        return names.index(name)
+
+    def state_seen(self, observation: Observation) -> int:
+        """Return the index of the state that a job observes."""
+        if observation.running is None:
+            raise ChainError(
+                "the optimal policy depends on the running jobs; pass Observation(idle, waiting, "
+                "running)"
+            )
+        state = self.state_of(observation.running)
+        idle = self.servers - held_servers(observation.running)
+        if observation.idle != idle:
+            raise ChainError(
+                f"idle={observation.idle}, but the running jobs leave {idle} of {self.servers} "
+                f"servers idle; correct one of the two"
+            )
+        return state
 
     def state_of(self, running: Jobs) -> int:
         """Return the index of the state with these running jobs."""
@@ -161,20 +183,20 @@ def _refuse_unsuited(scenario: Scenario) -> None:
     refuse_waiting(scenario.waiting, "this optimum")
     if not isinstance(scenario.arrivals, Poisson):
         raise ChainError(
-            "the optimum over all policies is found for Poisson arrivals only: ask for it with "
+            "the optimum over all policies is found for Poisson arrivals only: compute it with "
             "arrivals=Poisson(), and simulate with these"
         )
     if workload.sharing != "pool" and len(workload.classes) > 1:
         raise ChainError(
-            "these classes own their servers, so that each is a system of its own: ask for the "
-            "optimum of one class on its servers at a time, or let them share (sharing='pool')"
+            "these classes have reserved servers, so each is a separate system: compute the "
+            "optimum of each class on its servers, or let them share (sharing='pool')"
         )
     for job_class in workload.classes:
         if not isinstance(job_class.size, Exponential):
             raise ChainError(
                 f"class {job_class.name!r} has sizes that are {job_class.size}; the optimum over "
-                f"all policies is found for exponential sizes only, where running times so far do "
-                f"not matter: ask for it with exponential sizes, and simulate with these"
+                f"all policies is found for exponential sizes only, where elapsed running times do "
+                f"not matter: compute it with exponential sizes, and simulate with these"
             )
 
 

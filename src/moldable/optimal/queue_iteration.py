@@ -158,7 +158,8 @@ def best_queue_policy(
     raise NearlyDecomposableError(
         f"after {done} rounds the least cost is known only to lie between {lower:.6g} and "
         f"{upper:.6g}, as values of states differ by up to {np.ptp(values):.2g}: some states are "
-        f"hardly ever left; ask for a larger tolerance than {tolerance:g}, fewer waiting places or "
+        f"left very "
+        f"rarely; ask for a larger tolerance than {tolerance:g}, fewer waiting places or "
         f"another load"
     )
 

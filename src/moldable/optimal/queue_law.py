@@ -1,4 +1,4 @@
-"""The stationary distribution of a policy with a queue, and what follows from it."""
+"""The stationary distribution of a policy with a queue, and its performance."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def queue_figures(queue: QueueProblem, solver: QueueSolver, law: Floats) -> Queu
     accepted = 1.0 - blocked
     if not accepted > 0.0:
         raise ChainError(
-            f"the load is so high that the share of accepted jobs is lost in rounding beside "
+            f"the load is so high that the share of accepted jobs is lost in rounding: "
             f"blocking={blocked}; lower the arrival rates"
         )
     _check_conservation(queue, by_kind, accepted)

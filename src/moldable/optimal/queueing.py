@@ -22,7 +22,7 @@ from moldable.errors import ChainError, UnstableError
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.waiting import written_waiting
 from moldable.model.workload import JobClass
-from moldable.optimal.control import FINEST, TOLERANCE, checked_blocking_cost
+from moldable.optimal.control import FINEST, TOLERANCE, checked_blocking_cost, rows_by_idle
 from moldable.optimal.queue_bounds import lower_bound, upper_bound
 from moldable.optimal.queue_iteration import (
     QueuePolicy,
@@ -60,7 +60,7 @@ class OptimalQueueing(Result):
     """The best policy of a cluster with a queue.
 
     All times are in units of time. Of an unlimited queue, the first `places` places are computed.
-    Longer queues enter with a cost that is too small, so `cost` is slightly too small, too;
+    Longer queues enter with a cost that is too small, so `cost` is also slightly too small;
     `neglected_mass` and the bounds show by how much.
 
     Attributes:
@@ -77,9 +77,9 @@ class OptimalQueueing(Result):
         mean_execution_time: of accepted jobs.
         wait_probability: share of accepted jobs that wait.
         queue_length: mean number of waiting jobs.
-        classes: figures of each class; all wait alike.
+        classes: figures of each class; all wait equally long.
         widths_by_idle: for each class the width granted most often at each idle count from 0 while
-            nobody else waits; 0 where the job waits or is blocked.
+            no other job waits; 0 where the job waits or is blocked.
         widths_by_waiting: for each class the width granted most often to a job with 0, 1, 2, ...
             jobs behind it (rows; the last stands for all longer queues) at each idle count that one
             completion can leave.
@@ -90,7 +90,7 @@ class OptimalQueueing(Result):
         law: the stationary probability of each state.
         provenance: versions, parameters and machine.
 
-    Example:
+    Examples:
         >>> best = optimal_queueing(Scenario.single([1, 1.8], 0.8, 2, waiting="unlimited"))
         >>> round(best.mean_response_time, 6), best.widths_by_idle["jobs"]
         (2.712077, (0, 1, 2))
@@ -121,6 +121,11 @@ class OptimalQueueing(Result):
     def gap(self) -> float:
         """Largest possible distance from the optimal cost, as a share of the cost."""
         return max(0.0, self.cost - self.lower_bound) / self.cost
+
+    @property
+    def accepted_time(self) -> float:
+        """Response time per arrival, blocked jobs counting 0."""
+        return (1.0 - self.blocking) * self.mean_response_time
 
     @property
     def states(self) -> int:
@@ -179,12 +184,8 @@ class OptimalQueueing(Result):
         }
 
     def table(self) -> list[Row]:
-        """Return, for each idle count, the width granted most often while nobody else waits."""
-        names, columns = list(self.widths_by_idle), self.widths_by_idle.values()
-        return [
-            {"idle": idle, **dict(zip(names, widths, strict=True))}
-            for idle, widths in enumerate(zip(*columns, strict=True))
-        ]
+        """Return, for each idle count, the width granted most often while no other job waits."""
+        return rows_by_idle(self.widths_by_idle)
 
 
 def optimal_queueing(
@@ -204,7 +205,7 @@ def optimal_queueing(
             missed where states that the policy never visits are so costly that rounding errors
             matter; see `gap`.
 
-    Example:
+    Examples:
         >>> two_places = Scenario.single([1, 1.8, 2.5], 0.8, 8, waiting=2)
         >>> optimal_queueing(two_places, blocking_cost=4).states
         61
@@ -241,7 +242,7 @@ class _Solved:
 
 
 def _unlimited(queue: QueueProblem, tolerance: float) -> OptimalQueueing:
-    """Solve for so many waiting places that longer queues are negligible."""
+    """Solve with enough waiting places that longer queues are negligible."""
     rate, fastest = queue.arrival_rate, queue.largest_throughput
     if rate >= CRITICAL * fastest:
         raise UnstableError(
@@ -270,7 +271,7 @@ def _unlimited(queue: QueueProblem, tolerance: float) -> OptimalQueueing:
         values = longer_queue(queue, policy, places + more)
         places += more
     raise UnstableError(
-        f"the queue hardly falls under the best policy found: {places} or more jobs wait with "
+        f"long queues are likely under the best policy found: {places} or more jobs wait with "
         f"probability {lengths[-1]:.2g}; add servers, lower the load, or take a finite number of "
         f"waiting places"
     )

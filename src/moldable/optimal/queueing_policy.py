@@ -1,4 +1,4 @@
-"""The optimal policy of a cluster with a queue, as something that schedulers can ask."""
+"""The optimal policy of a cluster with a queue, as a `Policy` for schedulers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import final
 import numpy as np
 
 from moldable.arrays import Ints
-from moldable.errors import ChainError, shown, suggest
 from moldable.model.workload import JobClass
 from moldable.optimal.queue_iteration import QueuePolicy
 from moldable.optimal.queue_problem import Index, QueueProblem, grant_nodes
-from moldable.policies.observation import Observation, held_servers
+from moldable.policies.observation import Observation
 from moldable.policies.policy import Policy
 
 
@@ -30,7 +29,7 @@ class OptimalQueueingPolicy(Policy):
         queue: the states.
         best: what is done in each.
 
-    Example:
+    Examples:
         >>> best = optimal_queueing(Scenario.single([1, 1.8, 2.5], 0.8, 8, waiting="unlimited"))
         >>> [best.policy.grant("jobs", Observation(2, k, {"jobs": {3: 2}})) for k in (0, 9)]
         [2, 1]
@@ -54,25 +53,11 @@ class OptimalQueueingPolicy(Policy):
             job_class: a class of the scenario, known by its name.
             observation: with the running jobs; `waiting` counts the jobs behind this one.
         """
-        pool, names = self.queue.pool, list(self.known_classes)
-        if job_class.name not in names:
-            hint = suggest(job_class.name, names)
-            raise ChainError(f"class {shown(job_class.name)} is unknown; {hint}")
-        if observation.running is None:
-            raise ChainError(
-                "the optimal policy looks at the running jobs; pass Observation(idle, waiting, "
-                "running)"
-            )
-        state = pool.state_of(observation.running)
-        idle = pool.servers - held_servers(observation.running)
-        if observation.idle != idle:
-            raise ChainError(
-                f"idle={observation.idle}, but the running jobs leave {idle} of {pool.servers} "
-                f"servers idle; correct one of the two"
-            )
-        if idle < int(pool.widths[0]):
+        pool = self.queue.pool
+        number, state = pool.class_number(job_class.name), pool.state_seen(observation)
+        if observation.idle < int(pool.widths[0]):
             return {0: 1.0}
-        kind = self._kind(names.index(job_class.name), state, observation.waiting)
+        kind = self._kind(number, state, observation.waiting)
         return {int(pool.widths[kind]): 1.0}
 
     def _kind(self, job_class: int, state: int, behind: int) -> int:

@@ -60,12 +60,7 @@ class Decisions:
 
 
 def decisions(scenario: Scenario, policies: Mapping[str, Policy]) -> tuple[Decisions, ...]:
-    """Tabulate policies side by side for every class of a workload that shares one pool.
-
-    Args:
-        scenario: the classes and the size of the pool.
-        policies: the policies, by the names used in the rows.
-    """
+    """Tabulate policies side by side for every class of a workload that shares one pool."""
     workload, servers = scenario.workload, scenario.servers
     pools = (servers,) * len(workload.classes)
     tables = {name: policy.tabulate(workload, pools).rows for name, policy in policies.items()}

@@ -29,7 +29,7 @@ from moldable.model.workload import JobClass
 class Equi:
     """Share n servers evenly among the jobs of one class; a job that finds n others is blocked.
 
-    Example:
+    Examples:
         >>> f"{evaluate(Scenario.single([1, 1.8, 2.5], 0.8, 8), Equi()).blocking:.4f}"
         '0.0656'
     """

@@ -1,9 +1,10 @@
-"""Policies for clusters that queue: they look at idle servers and at waiting jobs.
+"""A policy for clusters with a queue: widths by idle servers and waiting jobs.
 
 The even price charges p = exp(q0 - (idle - waiting)/ell) for a server and a unit of time: more if
 servers are short or jobs wait. A job gets the width that minimises time x (1 + width x p), among
-those that divide the idle servers evenly: w = ceil(idle / m) for some number m of jobs. Leftover
-servers would go to the next job in the queue, which keeps them as long as it runs.
+those that divide the idle servers evenly, w = ceil(idle / m) for some number m of jobs, and the
+narrowest. Leftover servers would go to the next job in the queue, which keeps them as long as it
+runs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, final
 
 import numpy as np
@@ -35,13 +37,13 @@ STEEPEST: Final = 1e4
 @final
 @dataclass(frozen=True)
 class EvenPrice(Policy):
-    """Charge for servers by how many are idle and how many jobs wait.
+    """Price servers by the numbers of idle servers and of waiting jobs.
 
     Args:
         q0: logarithm of the price of a server with neither idle servers nor waiting jobs.
         ell: idle servers that lower the price by a factor e; see `even_price` for a default.
 
-    Example:
+    Examples:
         >>> policy = EvenPrice(q0=0.4, ell=4.0).with_classes(Scenario.single([1, 1.8], 0.8, 16))
         >>> [policy.grant("jobs", Observation(4, waiting)) for waiting in (0, 2, 20)]
         [2, 2, 1]
@@ -63,15 +65,8 @@ class EvenPrice(Policy):
         return f"even price {self.q0:.4g}, {self.ell:.4g}"
 
     def choose(self, job_class: JobClass, observation: Observation) -> Mapping[int, float]:
-        """Return the cheapest width that divides the idle servers evenly."""
-        curve = job_class.speedup
-        idle, waiting = observation.idle, observation.waiting
-        fits = int(np.searchsorted(curve.widths, idle, side="right"))
-        if fits == 0:
-            return {int(curve.widths[0]): 1.0}
-        price = self._prices(np.array([idle - waiting], dtype=np.float64))
-        best = _cheapest(curve, np.array([idle]), price)
-        return {int(curve.widths[best[0]]): 1.0}
+        """Return the cheapest of the narrowest width and those that divide the servers evenly."""
+        return {_chosen(self, job_class.speedup, observation.idle, observation.waiting): 1.0}
 
     def reach(self, job_class: JobClass, servers: int) -> int:
         """Return the idle count from which the fastest width is the cheapest and always even."""
@@ -107,27 +102,22 @@ class EvenPrice(Policy):
             return 1
         return max(1, math.ceil(most_idle + self.ell * (math.log(most) - self.q0)) + 1)
 
-    def tabulate_queue(self, job_class: JobClass, most_idle: int) -> Floats:
-        """Return the tables while other jobs wait; see `Policy.tabulate_queue`."""
-        curve, count = job_class.speedup, self.waiting_reach(job_class, most_idle)
-        refuse_large_table(self.name, count * (most_idle + 1), len(curve))
-        tables = np.zeros((count, most_idle + 1, len(curve)))
+    def tabulate_behind(self, job_class: JobClass, most_idle: int, behind: int) -> Floats:
+        """Return the table while `behind` other jobs wait; see `Policy.tabulate_behind`."""
+        curve = job_class.speedup
+        refuse_large_table(self.name, most_idle + 1, len(curve))
+        table = np.zeros((most_idle + 1, len(curve)))
         idle = np.arange(int(curve.widths[0]), most_idle + 1)
-        for behind in range(1, count + 1):
-            best = _cheapest(curve, idle, self._prices(idle.astype(np.float64) - behind))
-            tables[behind - 1, idle, best] = 1.0
-        return tables
-
-    def tabulate_class(self, job_class: JobClass, servers: int) -> Floats:
-        """Return the table while nobody waits; see `Policy.tabulate_class`."""
-        curve, reach = job_class.speedup, self.reach(job_class, servers)
-        refuse_large_table(self.name, reach + 1, len(curve))
-        table = np.zeros((reach + 1, len(curve)))
-        idle = np.arange(int(curve.widths[0]), reach + 1)
-        table[idle, _cheapest(curve, idle, self._prices(idle.astype(np.float64)))] = 1.0
+        best = _cheapest(curve, idle, self.prices(idle.astype(np.float64) - behind))
+        table[idle, best] = 1.0
         return table
 
-    def _prices(self, spare: Floats) -> Floats:
+    def tabulate_class(self, job_class: JobClass, servers: int) -> Floats:
+        """Return the table while no job waits; see `Policy.tabulate_class`."""
+        return self.tabulate_behind(job_class, self.reach(job_class, servers), 0)
+
+    def prices(self, spare: Floats) -> Floats:
+        """Return the price of a server by idle servers less waiting jobs."""
         exponents = np.clip(self.q0 - spare / self.ell, -LARGEST, LARGEST)
         return np.asarray(np.exp(exponents))
 
@@ -137,7 +127,7 @@ def even_price(
 ) -> EvenPrice:
     """Return the even price for a scenario, by default with q0 = 0.4 and ell = sqrt(servers).
 
-    Example:
+    Examples:
         >>> even_price(Scenario.single([1, 1.8], 0.8, 16))
         EvenPrice(q0=0.4, ell=4.0)
     """
@@ -146,19 +136,27 @@ def even_price(
     return own.with_classes(scenario)
 
 
-def _cheapest(curve: SpeedUp, idle: Ints, prices: Floats) -> Ints:
-    """Return the position of the cheapest even width at each idle count, which some width fits.
+@lru_cache(maxsize=2**16)
+def _chosen(policy: EvenPrice, curve: SpeedUp, idle: int, waiting: int) -> int:
+    """Return the width of one job. Answers are kept: a live cluster repeats its questions."""
+    if not curve.fastest(idle):
+        return int(curve.widths[0])
+    price = policy.prices(np.array([idle - waiting], dtype=np.float64))
+    return int(curve.widths[_cheapest(curve, np.array([idle]), price)[0]])
 
-    Of equally cheap widths the narrowest is chosen. Where no allowed width divides the idle servers
-    evenly, all that fit are compared.
+
+def _cheapest(curve: SpeedUp, idle: Ints, prices: Floats) -> Ints:
+    """Return the position of the cheapest usable width at each idle count, which some width fits.
+
+    Usable are the widths that divide the idle servers evenly, and the narrowest one. Of equally
+    cheap widths the narrowest is chosen.
     """
     widths, times = curve.widths, 1.0 / curve.speedups
     costs = times * (1.0 + widths * prices[:, None])
-    fits = widths <= idle[:, None]
     jobs = -(-idle[:, None] // widths)
-    even = fits & (-(-idle[:, None] // jobs) == widths)
-    usable = np.where(even.any(axis=1, keepdims=True), even, fits)
-    costs = np.where(usable, costs, np.inf)
+    usable = -(-idle[:, None] // jobs) == widths
+    usable[:, 0] = True
+    costs = np.where(usable & (widths <= idle[:, None]), costs, np.inf)
     least = costs.min(axis=1, keepdims=True)
     return np.asarray(np.argmax(costs <= least * (1.0 + 1e-12), axis=1))
 

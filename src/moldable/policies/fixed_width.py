@@ -27,7 +27,7 @@ class FixedWidth(Policy):
         strict: whether a job is blocked unless that many servers are idle, rather than getting
             fewer.
 
-    Example:
+    Examples:
         >>> FixedWidth(3, strict=True).name
         'fixed width 3, strict'
     """

@@ -34,7 +34,7 @@ class GreedyP(PolicyByClass[Mapping[int, float]]):
         shares: for each class name, the share of its jobs given each width.
         label: the name in reports.
 
-    Example:
+    Examples:
         >>> GreedyP({"jobs": {2: 0.25, 3: 0.75}}).describe()
         '2 (25 %) or 3 (75 %) servers, or as many as are idle'
     """
@@ -87,7 +87,7 @@ class GreedyP(PolicyByClass[Mapping[int, float]]):
 class Greedy(Policy):
     """Give every job as many servers as it can use, up to its widest width.
 
-    Example:
+    Examples:
         >>> Greedy().with_classes(Scenario.single([1, 1.8, 2.5], 0.8, 8)).grant("jobs", idle=2)
         2
     """
@@ -108,7 +108,7 @@ def greedy_p(scenario: ScenarioOrFile, design_load: float | None = None) -> Gree
         design_load: compute the shares for this load instead; above the true load it leaves
             headroom, trading execution time for blocking.
 
-    Example:
+    Examples:
         >>> greedy_p(Scenario.single([1, 1.8, 2.5], 0.9, 8)).describe()
         '2 (100 %) servers, or as many as are idle'
     """

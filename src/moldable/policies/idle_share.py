@@ -16,7 +16,7 @@ from moldable.policies.policy import Policy
 class IdleShare(Policy):
     """Divide the idle servers evenly among this job and those that wait.
 
-    Example:
+    Examples:
         >>> policy = IdleShare().with_classes(Scenario.single([1, 1.8, 2.5], 0.8, 8))
         >>> policy.grant("jobs", Observation(idle=6, waiting=2))
         2
@@ -30,7 +30,7 @@ class IdleShare(Policy):
         return {max(share, int(job_class.speedup.widths[0])): 1.0}
 
     def reach(self, job_class: JobClass, servers: int) -> int:
-        """Return the widest width: more idle servers change nothing while nobody waits."""
+        """Return the widest width: more idle servers change nothing while no job waits."""
         return min(int(job_class.speedup.widths[-1]), servers)
 
     def waiting_reach(self, job_class: JobClass, most_idle: int) -> int:  # noqa: ARG002

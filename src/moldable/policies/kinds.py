@@ -47,12 +47,17 @@ class Kinds:
     def of(cls, scenario: ScenarioOrFile) -> Self:
         """List the kinds, or refuse classes that cannot share one pool."""
         scenario = checked_scenario(scenario)
-        refuse_waiting(scenario.waiting, "the value policy", "take waiting=0, or the even price")
+        refuse_waiting(
+            scenario.waiting,
+            "the value policy with a blocking cost",
+            "take waiting=0, or 'value' without a cost",
+        )
         workload, servers = scenario.workload, scenario.servers
         if workload.sharing != "pool" and len(workload.classes) > 1:
             raise PolicyError(
-                f"these {len(workload.classes)} classes own their servers, but the value policy is "
-                f"made for one pool: let them share (sharing='pool'), or take one class at a time"
+                f"these {len(workload.classes)} classes have reserved servers, but the value "
+                f"policy needs one "
+                f"pool: let them share (sharing='pool'), or take one class at a time"
             )
         rows: list[tuple[int, float, float, int]] = []
         for j, job_class in enumerate(workload.classes):
@@ -64,14 +69,14 @@ class Kinds:
                     rows.append((width, job_class.mean_size / speedup, job_class.weight, j))
         widths, times, weights, owner = (np.array(column) for column in zip(*rows, strict=True))
         unit = math.gcd(*widths.tolist())
-        rates = np.array([job_class.arrival_rate for job_class in workload.classes])
-        return cls(scenario, unit, servers // unit, rates, widths // unit, times, weights, owner)
+        return cls(
+            scenario, unit, servers // unit, workload.rates, widths // unit, times, weights, owner
+        )
 
     @property
     def mean_size(self) -> float:
         """Over the jobs of all classes."""
-        classes = self.scenario.workload.classes
-        return sum(job_class.offered for job_class in classes) / float(self.rates.sum())
+        return self.scenario.workload.mean_size
 
     def scaled(self, times: int) -> Kinds:
         """Return the same load on fewer servers, divided by `times`."""

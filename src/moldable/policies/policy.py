@@ -9,19 +9,21 @@ fit. Under a strict policy a job gets exactly the width drawn, or none.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Final, Self
 
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.checks import checked_int, number
-from moldable.errors import PolicyError, shortened, shown, suggest
+from moldable.checks import checked_int
+from moldable.errors import PolicyError, shown, suggest
 from moldable.model.scenario import ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass, Workload
 from moldable.policies.observation import UNTOLD, Observation, observed
+from moldable.policies.outcomes import Outcomes, drawn
 from moldable.policies.policy_table import (
     PolicyTable,
     checked_shares,
@@ -39,7 +41,7 @@ MANY_WAITING: Final = 100
 class Policy:
     """A rule that gives each arriving job a width.
 
-    A user's own policy needs one method: `decide`, or `choose` if it looks at waiting jobs, too. If
+    A user's own policy needs one method: `decide`, or `choose` if it also looks at waiting jobs. If
     its decisions no longer change from some number of idle servers or waiting jobs on, overriding
     `reach` or `waiting_reach` keeps its table short. A policy that looks at running jobs can be
     asked by `grant`, but not evaluated.
@@ -49,7 +51,7 @@ class Policy:
         ignores_idle: whether `decide` returns the same at every idle count.
         name: what reports call the policy.
 
-    Example:
+    Examples:
         >>> class LeaveTwoIdle(Policy):
         ...     def decide(self, job_class, idle):
         ...         return {max(idle - 2, 0): 1.0}
@@ -88,7 +90,7 @@ class Policy:
         *,
         idle: int | None = None,
     ) -> int:
-        """Return the servers that a job gets now; 0: it is blocked, or waits.
+        """Return the number of servers granted to a job; 0: it is blocked, or waits.
 
         Args:
             job_class: its class, or the name of a class that the policy knows, see `with_classes`.
@@ -98,21 +100,48 @@ class Policy:
             idle: instead of an observation, the number of idle servers.
         """
         job_class, seen = self._class_of(job_class), observed(observation, idle)
-        where = f"policy {self.name}, class {job_class.name!r}, {seen.idle} idle"
-        width = _drawn_width(where, checked_shares(where, self.choose(job_class, seen), 0), u)
+        outcomes = self.outcomes(job_class, seen)
+        return drawn(outcomes, u, f"policy {self.name}, class {job_class.name!r}, {seen.idle} idle")
+
+    def outcomes(self, job_class: JobClass | str, observation: Observation) -> Outcomes:
+        """Return the servers that a job may get now; `grant` draws one of them."""
+        job_class = self._class_of(job_class)
+        where = f"policy {self.name}, class {job_class.name!r}, {observation.idle} idle"
+        shares = checked_shares(where, self.choose(job_class, observation), 0)
+        likely = sorted([width for width, probability in shares.items() if probability > 0.0])
+        ends = accumulate([shares[width] for width in likely])
+        granted = [self._fitting(job_class, width, observation.idle) for width in likely]
+        return tuple(zip(ends, granted, strict=True))
+
+    def granted_shares(
+        self, job_class: JobClass | str, observation: Observation
+    ) -> dict[int, float]:
+        """Return the servers that a job may get now, with their probabilities; 0: it gets none."""
+        job_class = self._class_of(job_class)
+        where = f"policy {self.name}, class {job_class.name!r}, {observation.idle} idle"
+        found: dict[int, float] = {}
+        for width, share in checked_shares(where, self.choose(job_class, observation), 0).items():
+            if share > 0.0:
+                granted = self._fitting(job_class, width, observation.idle)
+                found[granted] = found.get(granted, 0.0) + share
+        return dict(sorted(found.items()))
+
+    def _fitting(self, job_class: JobClass, width: int, idle: int) -> int:
+        """Return the servers granted to a job for which a width was drawn."""
         if self.strict:
             refuse_unknown_width(self.name, job_class, width)
-            return width if width <= seen.idle else 0
-        curve = job_class.speedup
-        fits = int(np.searchsorted(curve.widths, min(width, seen.idle), side="right"))
-        return int(curve.widths[np.argmax(curve.speedups[:fits])]) if fits else 0
+            return width if width <= idle else 0
+        return fastest_width(job_class, min(width, idle))
 
     def with_classes(self, scenario: ScenarioOrFile) -> Self:
         """Return a copy that knows the classes of a scenario, so that `grant` takes their names.
 
         Policies that were computed for a scenario know its classes already.
         """
-        classes = checked_scenario(scenario).workload.classes
+        return self.knowing(checked_scenario(scenario).workload.classes)
+
+    def knowing(self, classes: Iterable[JobClass]) -> Self:
+        """Return a copy that knows these classes."""
         known = {job_class.name: job_class for job_class in classes}
         told = copy(self)
         object.__setattr__(told, "known_classes", known)  # own policies may be frozen
@@ -124,7 +153,11 @@ class Policy:
         known = self.known_classes
         if isinstance(job_class, str) and job_class in known:
             return known[job_class]
-        hint = suggest(str(job_class), known) if known else "call policy.with_classes(scenario)"
+        hint = (
+            suggest(str(job_class), known)
+            if known
+            else "call policy.with_classes('cluster.toml'), with a scenario or its file"
+        )
         raise PolicyError(
             f"policy {self.name} does not know the class {shown(job_class)}; pass a JobClass or a "
             f"name that it knows: {hint}"
@@ -152,7 +185,7 @@ class Policy:
         return PolicyTable(workload.classes, rows, self.name)
 
     def tabulate_class(self, job_class: JobClass, servers: int) -> Floats:
-        """Return the table of one class while nobody waits, see `PolicyTable`."""
+        """Return the table of one class while no job waits, see `PolicyTable`."""
         reach = _reach(self, job_class, servers)
         refuse_large_table(self.name, reach + 1, len(job_class.speedup))
         return self._rows(job_class, reach, 0)
@@ -166,8 +199,15 @@ class Policy:
         asked = self.waiting_reach(job_class, most_idle)
         count = checked_int(asked, name, PolicyError, least=0)
         refuse_large_table(self.name, count * (most_idle + 1), len(job_class.speedup))
-        tables = [self._rows(job_class, most_idle, behind) for behind in range(1, count + 1)]
-        return np.array(tables).reshape(count, most_idle + 1, len(job_class.speedup))
+        tables = np.zeros((count, most_idle + 1, len(job_class.speedup)))
+        for behind in range(1, count + 1):
+            tables[behind - 1] = self.tabulate_behind(job_class, most_idle, behind)
+        return tables
+
+    def tabulate_behind(self, job_class: JobClass, most_idle: int, behind: int) -> Floats:
+        """Return the table of one class while `behind` other jobs wait, by idle servers."""
+        refuse_large_table(self.name, most_idle + 1, len(job_class.speedup))
+        return self._rows(job_class, most_idle, behind)
 
     def _rows(self, job_class: JobClass, most_idle: int, waiting: int) -> Floats:
         """Return the probability of each width (column) by idle servers, up to a number of them."""
@@ -201,19 +241,12 @@ class Policy:
         return checked_shares(where, chosen, least=0)
 
 
-def _drawn_width(where: str, shares: Mapping[int, float], u: float | None) -> int:
-    likely = sorted(width for width, probability in shares.items() if probability > 0.0)
-    if u is None and len(likely) > 1:
-        raise PolicyError(
-            f"{where}: a width is drawn among {shortened(likely)}; pass u, a number drawn "
-            f"uniformly from [0, 1), such as u=random.random()"
-        )
-    u = 0.0 if u is None else number(u, "u", PolicyError)
-    if not 0.0 <= u < 1.0:
-        raise PolicyError(f"u={u:g} must be at least 0 and below 1; draw it uniformly")
-    ends = np.cumsum([shares[width] for width in likely])
-    # The sum may differ from 1 by rounding, which must not leave a gap at the end.
-    return likely[min(int(np.searchsorted(ends, u, side="right")), len(likely) - 1)]
+def fastest_width(job_class: JobClass, servers: int) -> int:
+    """Return the fastest width that fits on the servers, the narrowest of equally fast ones.
+
+    0 if every allowed width needs more servers.
+    """
+    return job_class.speedup.fastest(servers)
 
 
 def _reach(policy: Policy, job_class: JobClass, servers: int) -> int:

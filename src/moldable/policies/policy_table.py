@@ -55,11 +55,16 @@ class PolicyTable:
 def grantable(speedup: SpeedUp, most: int) -> Ints:
     """Return, for 0..most servers, the position of the width granted out of them; -1: none."""
     fits = np.searchsorted(speedup.widths, np.arange(most + 1), side="right") - 1
+    granted: Ints = np.where(fits >= 0, fastest(speedup)[np.maximum(fits, 0)], -1)
+    return granted
+
+
+def fastest(speedup: SpeedUp) -> Ints:
+    """Return, for each position of a width, that of the fastest width up to it."""
     best = np.zeros(len(speedup), dtype=np.int64)
     for k in range(1, len(speedup)):
         best[k] = k if speedup.speedups[k] > speedup.speedups[best[k - 1]] else best[k - 1]
-    granted: Ints = np.where(fits >= 0, best[np.maximum(fits, 0)], -1)
-    return granted
+    return best
 
 
 def refuse_large_table(policy: str, rows: int, columns: int) -> None:
@@ -74,18 +79,16 @@ def refuse_large_table(policy: str, rows: int, columns: int) -> None:
 
 def refuse_unknown_width(policy: str, job_class: JobClass, width: int) -> None:
     """Refuse a width that the class does not allow; 0 refuses a job and is always allowed."""
-    widths = job_class.speedup.widths
-    at = int(np.searchsorted(widths, width))
-    if width > 0 and (at == widths.size or widths[at] != width):
+    if width > 0 and width not in job_class.speedup:
         raise PolicyError(
             f"{policy}: class {job_class.name!r} has no width {width}; "
-            f"choose one of its widths: {shortened(widths.tolist())}"
+            f"choose one of its widths: {shortened(job_class.speedup.widths.tolist())}"
         )
 
 
 def checked_shares(where: str, shares: Mapping[int, float], least: int = 1) -> dict[int, float]:
     """Return widths from `least` on and their probabilities; errors begin with `where`."""
-    if not isinstance(shares, Mapping):
+    if type(shares) is not dict and not isinstance(shares, Mapping):
         raise PolicyError(
             f"{where}: {shown(shares)} is not a choice of widths; write {{width: probability, ...}}"
         )
@@ -129,7 +132,7 @@ def _refuse_bad_table(policy: str, job_class: JobClass, table: Floats) -> None:
     for idle in np.flatnonzero(totals > 1.0 + ROUNDING)[:1]:
         raise PolicyError(
             f"policy {policy}, class {job_class.name!r}, {idle} idle: probabilities sum to "
-            f"{totals[idle]:.9g}; they must sum to at most 1, what is missing being blocked"
+            f"{totals[idle]:.9g}; they must sum to at most 1, the remainder is blocked"
         )
     tight = table[: widths[-1]]  # with more idle than that, every width fits
     beyond = (tight > 0.0) & (widths > np.arange(len(tight))[:, np.newaxis])

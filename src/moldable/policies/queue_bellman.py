@@ -1,4 +1,4 @@
-"""The value function of a cluster that queues, and the best table for it.
+"""The value function of a cluster with a queue, and the best table for it.
 
 A kind is a class at one of its widths. The relative value of a state with x_k running jobs of kind
 k at level y, the idle servers less the waiting jobs, is approximated by
@@ -27,8 +27,6 @@ from moldable.policies.kinds import extended
 from moldable.policies.queue_levels import NEGLIGIBLE, TINIEST, Levels
 from moldable.policies.queue_nodes import KindTable, most_free
 
-LOST: Final = 100.0
-"""Cost of a job that is lost because the queue is cut off or full, in mean sizes."""
 TIE: Final = 1e-9
 """Relative difference of costs below which they count as equal."""
 
@@ -40,6 +38,7 @@ class QueueValue:
     Args:
         levels: the levels under the table.
         waiting_cost: of a unit of waiting time, if a unit of execution time costs 1.
+        blocking_cost: of a job that finds all waiting places taken, in mean sizes.
         before: the round before, with whose values these are averaged: without that, tables
             often alternate.
         step: weight of the values of this round in the average.
@@ -59,6 +58,7 @@ class QueueValue:
         self,
         levels: Levels,
         waiting_cost: float,
+        blocking_cost: float,
         before: QueueValue | None = None,
         step: float = 1.0,
     ) -> None:
@@ -68,7 +68,7 @@ class QueueValue:
         classes = [kinds.weights[kinds.members(j)[0]] for j in range(kinds.rates.size)]
         weight = float(kinds.rates @ np.array(classes) / kinds.rates.sum())
         costs = kinds.weights @ levels.mix + waiting_cost * weight * levels.waiting
-        costs[0] += LOST * kinds.mean_size * float(kinds.rates.sum())
+        costs[0] += blocking_cost * kinds.mean_size * float(kinds.rates.sum())
         self.cost = float(costs @ levels.law)
         self.queue_drift = self._queue_drift()
         drifts = self._kind_drifts(), self._slope_drift()
@@ -97,7 +97,7 @@ class QueueValue:
     # Drifts: expected changes per unit of time, by level.
 
     def _below(self, node_values: Floats) -> Floats:
-        """Return what a departure of each kind (row) does at each level, 0 where nobody waits."""
+        """Return what a departure of each kind (row) does at each level, 0 where no job waits."""
         levels = self.levels
         found = np.zeros((self.kinds.widths.size, levels.size))
         found[:, : levels.zero + 1] = node_values[self.kinds.widths, ::-1]
@@ -208,7 +208,7 @@ class QueueValue:
         return KindTable(_trimmed(first), _without_repeats(np.array(later).swapaxes(0, 1)))
 
     def _first(self, most_idle: int) -> Ints:
-        """Return the cheapest kind that fits, by class and idle servers, if nobody waits."""
+        """Return the cheapest kind that fits, by class and idle servers, if no job waits."""
         kinds, zero = self.kinds, self.levels.zero
         size = max(most_idle, most_free(kinds)) + 1
         found = np.full((kinds.rates.size, size), -1)

@@ -143,11 +143,13 @@ class Levels:
             found[kind, : self.size - width] = (self.granted[kind] * self.law)[width:]
             found[kind, zero] += self.squeezed[kind] @ self.law
             free[width] += (self.ends[kind] * self.law)[zero::-1]
+        started = np.zeros((kinds.widths.size, *free.shape))
         for w in range(nodes.widest, 0, -1):
-            for kind, left, chance in nodes.branches(w):
-                mass = np.append(chance * free[w, 1:], 0.0)
-                free[left] += mass
-                found[kind, : zero + nodes.widest + 1] += nodes.landing(left, mass)
+            for kind, left, chance in nodes.branches[w]:
+                mass = chance * free[w, 1:]
+                free[left, :-1] += mass
+                started[kind, left, :-1] += mass
+        found[:, : zero + nodes.widest + 1] += nodes.landing(started)
         return found
 
     def _scaled(self, mix: Floats) -> Floats:

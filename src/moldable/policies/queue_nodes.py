@@ -1,4 +1,4 @@
-"""What happens when servers are offered to waiting jobs one after the other.
+"""Outcomes of offering servers to waiting jobs one after the other.
 
 A node is a number of free servers with a number of waiting jobs. The head gets a kind from the
 table, which leads to the node with fewer servers and one job less, and so on until no server or no
@@ -27,7 +27,7 @@ class KindTable:
     """The kind granted to a job; -1: none fits.
 
     Attributes:
-        first: by class and idle servers, while nobody waits behind the job.
+        first: by class and idle servers, while no job waits behind the job.
         later: by class, jobs waiting behind it less one, and idle servers; the last entry along
             each axis stands for all larger numbers.
     """
@@ -68,6 +68,8 @@ class Nodes:
     All arrays are indexed by w up to the widest width, then by q.
 
     Attributes:
+        branches: for w servers, the kinds that may start, each with the servers left and its
+            probability with 1, 2, ... waiting jobs.
         rises: probability that the level, idle servers less waiting jobs, rises by s (last axis).
         starts: expected number of jobs of each kind (last axis) that start.
         queue: expected number of jobs that still wait.
@@ -85,10 +87,11 @@ class Nodes:
         self.rises[0, :, 0] = 1.0
         self.rises[np.arange(free), 0, np.arange(free)] = 1.0
         self.queue[0] = np.arange(count)
+        self.branches = [[], *(list(self._branches(w)) for w in range(1, free))]
         for w in range(1, free):
             self._fill(w)
 
-    def branches(self, w: int) -> Iterator[tuple[int, int, Floats]]:
+    def _branches(self, w: int) -> Iterator[tuple[int, int, Floats]]:
         """Yield each kind that may start at the nodes of w servers.
 
         Yields:
@@ -105,21 +108,22 @@ class Nodes:
                     narrowest = int(kinds.members(j)[0])
                     yield narrowest, 0, chance * (w / float(kinds.widths[narrowest]))
 
-    def landing(self, w: int, mass: Floats) -> Floats:
-        """Return where masses at the nodes of w servers and 0, 1, ... waiting jobs end.
+    def landing(self, mass: Floats) -> Floats:
+        """Return where masses by kind, free servers and waiting jobs end.
 
-        The result is by level, from -`most_waiting` to the widest width.
+        The result is by kind (row) and level, from -`most_waiting` to the widest width.
         """
-        found = np.zeros(self.most_waiting + self.widest + 1)
-        spread = mass[::-1, None] * self.rises[w, ::-1]  # by level, then by rise
-        for rise in range(w + 1):
-            found[rise : rise + mass.size] += spread[:, rise]
+        found = np.zeros((mass.shape[0], self.most_waiting + self.widest + 1))
+        # By kind, waiting jobs and rise; matrix products are faster than one sum over all.
+        ends = (mass.transpose(2, 0, 1) @ self.rises.transpose(1, 0, 2))[::-1]
+        for rise in range(self.widest + 1):
+            found[:, rise : rise + mass.shape[2]] += ends[:, :, rise].T
         return found
 
     def _fill(self, w: int) -> None:
         held = self.kinds.widths * self.kinds.times
         stays = np.ones(self.most_waiting)
-        for kind, left, chance in self.branches(w):
+        for kind, left, chance in self.branches[w]:
             stays -= chance
             self.rises[w, 1:, 1:] += chance[:, None] * self.rises[left, :-1, :-1]
             self.starts[w, 1:] += chance[:, None] * self.starts[left, :-1]

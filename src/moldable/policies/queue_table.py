@@ -6,8 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
-from typing import final
+from typing import TypeVar, final
 
 from moldable.arrays import Floats
 from moldable.checks import checked_int
@@ -16,10 +15,11 @@ from moldable.model.workload import JobClass
 from moldable.policies.observation import Observation
 from moldable.policies.policy import Policy
 from moldable.policies.policy_by_class import PolicyByClass
-from moldable.policies.thresholds import Choice, Thresholds
+from moldable.policies.thresholds import Choice, Thresholds, refuse_unsorted, shares_of
 
 Rows = Mapping[int, Mapping[int, Choice]]
 """{waiting jobs: {idle servers: choice}}."""
+_Entry = TypeVar("_Entry")
 
 
 @final
@@ -32,7 +32,7 @@ class QueueTable(PolicyByClass[Rows]):
             each entry holds from there on; the first number of waiting jobs is 0. Choices are those
             of `Thresholds`.
 
-    Example:
+    Examples:
         >>> policy = QueueTable({"jobs": {0: {1: 1, 4: 2}, 3: {1: 1}}})
         >>> policy.describe()
         '0 waiting: 1 server from 1 idle, 2 from 4; 3 waiting: 1 server from 1 idle'
@@ -61,7 +61,7 @@ class QueueTable(PolicyByClass[Rows]):
         return self._part(job_class, observation.waiting).decide(job_class, observation.idle)
 
     def reach(self, job_class: JobClass, servers: int) -> int:
-        """Return the idle count of the last row while nobody waits."""
+        """Return the idle count of the last row while no job waits."""
         return self._part(job_class, 0).reach(job_class, servers)
 
     def waiting_reach(self, job_class: JobClass, most_idle: int) -> int:  # noqa: ARG002
@@ -69,7 +69,7 @@ class QueueTable(PolicyByClass[Rows]):
         return max(self.entry(job_class, "table"))
 
     def tabulate_class(self, job_class: JobClass, servers: int) -> Floats:
-        """Return the table while nobody waits; see `Policy.tabulate_class`."""
+        """Return the table while no job waits; see `Policy.tabulate_class`."""
         return self._part(job_class, 0).tabulate_class(job_class, servers)
 
     def describe(self) -> str:
@@ -80,6 +80,40 @@ class QueueTable(PolicyByClass[Rows]):
             for name, rows in self.tables.items()
             for count, row in rows.items()
         )
+
+    def leaving_idle(self, spare: int) -> QueueTable:
+        """Return the policy that never uses the last `spare` idle servers.
+
+        With fewer idle servers than in the first entry of a row, no job starts.
+        """
+        return QueueTable(
+            {
+                name: {
+                    count: {1: 0, **{idle + spare: choice for idle, choice in row.items()}}
+                    for count, row in rows.items()
+                }
+                for name, rows in self.tables.items()
+            }
+        )
+
+    def drawn_with(self, other: QueueTable, share: float) -> QueueTable:
+        """Return the policy that decides as `other` with this probability, else as this one.
+
+        Both have the same classes.
+        """
+        tables: dict[str, dict[int, dict[int, Choice]]] = {}
+        for name, rows in self.tables.items():
+            counts = sorted({*rows, *other.tables[name]})
+            pairs = ((_last(rows, count), _last(other.tables[name], count)) for count in counts)
+            tables[name] = {
+                count: {
+                    idle: _drawn(_last(own, idle), _last(others, idle), share)
+                    for idle in sorted({*own, *others})
+                    if idle >= max(min(own), min(others))
+                }
+                for count, (own, others) in zip(counts, pairs, strict=True)
+            }
+        return QueueTable(tables)
 
     def _part(self, job_class: JobClass, waiting: int) -> Policy:
         """Return the policy of a class while this many jobs wait."""
@@ -96,6 +130,23 @@ class QueueTable(PolicyByClass[Rows]):
         return {count: Thresholds(row) for count, row in found.items()}
 
 
+def _last(rows: Mapping[int, _Entry], reached: int) -> _Entry:
+    """Return the last entry that is reached; the first if there is none."""
+    starts = tuple(rows)
+    return rows[starts[max(bisect_right(starts, reached) - 1, 0)]]
+
+
+def _drawn(own: Choice, other: Choice, share: float) -> Choice:
+    """Return the choice that is `other` with probability `share`."""
+    if own == other:
+        return own
+    found: dict[int, float] = {}
+    for choice, weight in ((own, 1.0 - share), (other, share)):
+        for width, part in shares_of(choice).items():
+            found[width] = found.get(width, 0.0) + weight * part
+    return dict(sorted(found.items()))
+
+
 def _refuse_bad_rows(name: str, rows: Rows) -> None:
     where = f"queue table, class {name!r}"
     if not isinstance(rows, Mapping) or not rows:
@@ -106,12 +157,7 @@ def _refuse_bad_rows(name: str, rows: Rows) -> None:
     counts = [checked_int(c, f"{where}: waiting jobs", PolicyError, least=0) for c in rows]
     if counts[0] != 0:
         raise PolicyError(
-            f"{where}: the first row is for {counts[0]} waiting jobs; add one for 0, where nobody "
-            f"waits behind the job"
+            f"{where}: the first row is for {counts[0]} waiting jobs; add one for 0, where no "
+            f"other job waits"
         )
-    for before, after in pairwise(counts):
-        if after <= before:
-            raise PolicyError(
-                f"{where}: the row for {after} waiting jobs stands after that for {before}; "
-                f"numbers of waiting jobs must ascend: sort the rows"
-            )
+    refuse_unsorted(counts, where, "waiting jobs")

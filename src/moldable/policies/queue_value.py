@@ -1,6 +1,6 @@
-"""The value policy of a cluster that queues: widths by idle servers and waiting jobs.
+"""The value policy of a cluster with a queue: widths by idle servers and waiting jobs.
 
-Policy iteration with the value function of `queue_bellman`: nothing is simulated or searched for.
+Policy iteration with the value function of `queue_bellman`, without simulation or search.
 """
 
 from __future__ import annotations
@@ -42,13 +42,20 @@ RARE: Final = 1e-6
 LONGEST, SPREAD = 2_000, 8.0
 """Longest queue in the equations because of the load; and because of fluctuations, in square roots
 of the servers: large clusters are best kept full by a short queue, in which jobs hardly wait."""
+BLOCKING_COST: Final = 100.0
+"""Default cost of a blocked job in mean sizes: blocking is nearly as small as it can be. With
+unlimited waiting places, it is the cost of a job that finds the longest queue of the equations."""
 MOST_SERVERS: Final = 2_000
 """Larger clusters get the table of this many servers at the same load. Thresholds grow as the
 logarithm of the servers only, and with more servers the iteration does not converge."""
 
 
 def queue_value_policy(
-    scenario: ScenarioOrFile, *, load_factor: float | None = None, waiting_cost: float = 1.0
+    scenario: ScenarioOrFile,
+    *,
+    load_factor: float | None = None,
+    waiting_cost: float = 1.0,
+    blocking_cost: float = BLOCKING_COST,
 ) -> QueueTable:
     """Return a table of widths by idle servers and waiting jobs.
 
@@ -61,14 +68,17 @@ def queue_value_policy(
             n / (n + 1.25) with n servers, counted in the common divisor of the widths: (1)
             overestimates the value of servers in small clusters.
         waiting_cost: cost of a unit of waiting time, if a unit of execution time costs 1.
+        blocking_cost: cost of a job that finds all waiting places taken, in mean sizes.
 
-    Example:
+    Examples:
         >>> scenario = Scenario.single([1, 1.8, 2.5], 0.8, 8, waiting="unlimited")
         >>> queue_value_policy(scenario).grant("jobs", Observation(idle=3, waiting=2))
         1
     """
     scenario = checked_scenario(scenario)
-    found = queue_value(scenario, load_factor=load_factor, waiting_cost=waiting_cost)
+    found = queue_value(
+        scenario, load_factor=load_factor, waiting_cost=waiting_cost, blocking_cost=blocking_cost
+    )
     return _as_policy(found).with_classes(scenario)
 
 
@@ -78,14 +88,11 @@ def queue_value(
     *,
     load_factor: float | None = None,
     waiting_cost: float = 1.0,
+    blocking_cost: float = BLOCKING_COST,
 ) -> QueueValue:
     """Return the table that is optimal for its own value function, by policy iteration.
 
-    Args:
-        scenario: see `queue_value_policy`.
-        start: a solution for other parameters.
-        load_factor: see `queue_value_policy`.
-        waiting_cost: see `queue_value_policy`.
+    `start` is a solution for other parameters; see `queue_value_policy`.
     """
     if not scenario.waiting:
         raise PolicyError(
@@ -93,7 +100,10 @@ def queue_value(
             "value_policy for jobs that are lost if they find no server",
             "waiting",
         )
-    cost = positive(waiting_cost, "waiting_cost", PolicyError, "such as 1")
+    costs = (
+        positive(waiting_cost, "waiting_cost", PolicyError, "such as 1"),
+        positive(blocking_cost, "blocking_cost", PolicyError, "such as 4"),
+    )
     kinds = Kinds.of(replace(scenario, waiting=0))
     own = default_load_factor(scenario) if load_factor is None else load_factor
     factor = positive(own, "load_factor", PolicyError, "such as 0.95")
@@ -101,7 +111,7 @@ def queue_value(
     rates = kinds.rates * (factor * servers / kinds.servers)
     kinds = replace(kinds, servers=servers, rates=rates)
     interruptible(importlib.import_module, "scipy.linalg.lapack")  # slow the first time
-    return _iterated(kinds, scenario.waiting, cost, start)
+    return _iterated(kinds, scenario.waiting, costs, start)
 
 
 def default_load_factor(scenario: Scenario) -> float:
@@ -110,7 +120,9 @@ def default_load_factor(scenario: Scenario) -> float:
     return servers / (servers + SMALLER)
 
 
-def _iterated(kinds: Kinds, places: float, cost: float, start: QueueValue | None) -> QueueValue:
+def _iterated(
+    kinds: Kinds, places: float, costs: tuple[float, float], start: QueueValue | None
+) -> QueueValue:
     longest = _longest_queue(kinds, places)
     table = KindTable.narrow(kinds) if start is None else start.table
     before, unchanged = start, 0
@@ -119,7 +131,7 @@ def _iterated(kinds: Kinds, places: float, cost: float, start: QueueValue | None
     last: list[QueueValue] = []
     for rounds in range(ROUNDS):
         levels = _levels(kinds, table, longest, None if before is None else before.levels)
-        before = QueueValue(levels, cost, before, min(0.5, STEP / (rounds + 1)))
+        before = QueueValue(levels, *costs, before, min(0.5, STEP / (rounds + 1)))
         last = [before]
         unchanged = unchanged + 1 if before.same else 0
         if unchanged >= UNCHANGED and levels.moved < SETTLED * kinds.servers:
@@ -140,7 +152,7 @@ def _longest_queue(kinds: Kinds, places: float) -> int:
     carried = float(kinds.rates @ least) / kinds.servers
     if carried >= 1.0 and math.isinf(places):
         raise PolicyError(
-            f"the servers carry {1.0 / carried:.4g} times this load at most, so the queue would "
+            f"the servers carry at most {1.0 / carried:.4g} times this load, so the queue would "
             f"grow for ever; add servers, or limit the waiting places"
         )
     spread = math.ceil(SPREAD * math.sqrt(kinds.servers))

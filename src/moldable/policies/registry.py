@@ -66,7 +66,7 @@ def build_policy(text: str, scenario: Scenario) -> Policy | Equi | None:
     if colon and not kind.example:
         raise InputError(f"policy {text!r} takes no number; write {name}")
     if not parameter and (colon or (kind.example and "[" not in kind.usage)):
-        raise InputError(f"policy {text!r} lacks its number; write {kind.example}")
+        raise InputError(f"policy {text!r} needs a number; write {kind.example}")
     try:
         return kind.build(kind.load(), parameter, scenario)
     except MoldableError:
@@ -168,7 +168,7 @@ def _value(made: Any, parameter: str, scenario: Scenario) -> Policy:
         queued: Policy = made(scenario)
         return queued
     if not parameter:
-        raise InputError("policy 'value' lacks its number; write value:8")
+        raise InputError("policy 'value' needs a number; write value:8")
     found: Policy = made(scenario, float(parameter))
     return found
 

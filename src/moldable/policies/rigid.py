@@ -26,7 +26,7 @@ class Rigid(PolicyByClass[int]):
     Args:
         widths: the width of each class, by name; may be left out where every class has only one.
 
-    Example:
+    Examples:
         >>> Rigid({"jobs": 2}).with_classes(Scenario.single([1, 1.8], 0.8, 8)).grant("jobs", idle=1)
         0
     """

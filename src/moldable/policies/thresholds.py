@@ -8,7 +8,7 @@ customer classes", Management Science 16, 1969).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import final
@@ -23,7 +23,7 @@ from moldable.policies.policy_by_class import PolicyByClass
 from moldable.policies.policy_table import (
     checked_shares,
     described_widths,
-    grantable,
+    fastest,
     refuse_large_table,
     refuse_unknown_width,
 )
@@ -43,7 +43,7 @@ class Thresholds(PolicyByClass[Mapping[int, Choice]]):
         tables: for each class name, {idle count: choice from there on}, the counts ascending. A
             choice is a width, or {width: probability} to draw one at random; width 0 refuses a job.
 
-    Example:
+    Examples:
         >>> Thresholds({"jobs": {1: 1, 4: 2}}).describe()
         '1 server from 1 idle, 2 from 4'
     """
@@ -67,7 +67,7 @@ class Thresholds(PolicyByClass[Mapping[int, Choice]]):
         reached = bisect_right(starts, idle)
         if reached == 0:
             return {int(job_class.speedup.widths[0]): 1.0}
-        shares = _shares(table[starts[reached - 1]])
+        shares = shares_of(table[starts[reached - 1]])
         for width in shares:
             refuse_unknown_width(self.name, job_class, width)
         return shares
@@ -81,14 +81,14 @@ class Thresholds(PolicyByClass[Mapping[int, Choice]]):
         curve, table = job_class.speedup, self.entry(job_class, "table")
         size = self.reach(job_class, servers) + 1
         refuse_large_table(self.name, size, len(curve))
-        found, granted = np.zeros((size, len(curve))), grantable(curve, int(curve.widths[-1]))
+        found, best = np.zeros((size, len(curve))), fastest(curve)
         # Below the first row a job gets the narrowest width, where that fits.
         found[min(int(curve.widths[0]), size) : min(*table, size), 0] = 1.0
         for start, end in pairwise((*table, max(size, max(table) + 1))):
-            for width, share in _shares(table[start]).items():
+            for width, share in shares_of(table[start]).items():
                 refuse_unknown_width(self.name, job_class, width)
                 if width > 0:
-                    found[start:end, granted[width]] += share
+                    found[start:end, best[np.searchsorted(curve.widths, width)]] += share
         return found
 
     def describe(self) -> str:
@@ -98,7 +98,8 @@ class Thresholds(PolicyByClass[Mapping[int, Choice]]):
         return "; ".join(f"{name}: {_in_words(table)}" for name, table in self.tables.items())
 
 
-def _shares(choice: Choice) -> Mapping[int, float]:
+def shares_of(choice: Choice) -> Mapping[int, float]:
+    """Return the widths of a choice with their probabilities."""
     return choice if isinstance(choice, Mapping) else {choice: 1.0}
 
 
@@ -118,24 +119,29 @@ def _checked(name: str, table: Mapping[int, Choice]) -> dict[int, Choice]:
         for idle, choice in table.items()
     }
     for idle, choice in rows.items():
-        widest = max(_shares(choice))
+        widest = max(shares_of(choice))
         if widest > idle:
             raise PolicyError(
                 f"{where}: width {widest} from {idle} idle is more than are idle; start that row "
                 f"at {widest} or give a narrower width"
             )
-    for before, after in pairwise(rows):
+    refuse_unsorted(rows, where, "idle servers")
+    return rows
+
+
+def refuse_unsorted(counts: Iterable[int], where: str, what: str) -> None:
+    """Refuse rows of a table that are not in ascending order; `what` is counted."""
+    for before, after in pairwise(counts):
         if after <= before:
             raise PolicyError(
-                f"{where}: the row from {after} idle stands after the one from {before}; idle "
-                f"counts must ascend: sort the rows"
+                f"{where}: the row for {after} {what} comes after that for {before}; the numbers "
+                f"must ascend: sort the rows"
             )
-    return rows
 
 
 def _in_words(table: Mapping[int, Choice]) -> str:
     (idle, choice), *others = table.items()
-    servers = {0: "", 1: " server"}.get(max(_shares(choice)), " servers")
+    servers = {0: "", 1: " server"}.get(max(shares_of(choice)), " servers")
     first = f"{described_widths(choice)}{servers} from {idle} idle"
     rest = (f"{described_widths(choice)} from {idle}" for idle, choice in others)
     return ", ".join((first, *rest))

@@ -63,7 +63,7 @@ def value_policy(scenario: ScenarioOrFile, blocking_cost: float) -> Thresholds:
             only the means are used.
         blocking_cost: what a blocked job costs, in mean sizes.
 
-    Example:
+    Examples:
         >>> value_policy(Scenario.single([1, 1.8, 2.5], 0.8, 8), blocking_cost=4).describe()
         '1 server from 1 idle, 2 from 3, 3 from 7'
     """
@@ -156,6 +156,11 @@ class ValueFunction:
         self.law = chain.law
         running = (coming @ self.law) * kinds.times
         held = running * kinds.widths
+        if not held.sum() > 0.0:
+            raise PolicyError(
+                f"{kinds.rates.sum():g} jobs arrive per unit of time: nearly all are blocked under "
+                f"every policy, and differences are below floating-point precision; lower the load"
+            )
         self.shares: Floats = held / held.sum()
 
         total = kinds.rates.sum()
@@ -163,7 +168,9 @@ class ValueFunction:
         cost = (kinds.weights * kinds.times) @ coming + charge * lost
         self.cost = float(cost @ self.law)
         self.blocking = float(lost @ self.law) / float(total)
-        self.mean_execution_time = float(running.sum() / total) / (1.0 - self.blocking)
+        # Not by 1 - blocking, which is 0 at huge loads.
+        accepted = float(coming.sum(axis=0) @ self.law)
+        self.mean_execution_time = float(running.sum()) / accepted
         # g = parts_0 + sum_k a_k parts_k from (1), then the a_k and the rent from (2).
         parts = chain.values(np.vstack([cost, coming - going]))
         self.kind_values, self.rent = self._projections(parts, running)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 
-from moldable.reporting.tables import print_table
+from moldable.reporting.tables import boxed_table, print_table
 from moldable.theory.stein import Bounds
 
 
 def show_bounds(console: Console, answer: Bounds, servers: int) -> None:
     """Print the bounds, whether they are informative and whether they are proved."""
-    table = Table(title=f"The paper's bounds on greedy(p*) at n = {servers}", title_justify="left")
-    table.add_column("quantity")
-    table.add_column("at most", justify="right")
+    title = f"The paper's bounds on greedy(p*) at n = {servers}"
+    table = boxed_table(title, "quantity", right=("at most",))
     table.add_row("distance from the optimum, E||x - y*||", f"{answer.distance:.6g}")
     table.add_row("blocking probability", f"{answer.blocking:.6g}")
     gap = "-" if answer.time_gap is None else f"{answer.time_gap:.6g}"

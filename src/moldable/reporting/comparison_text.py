@@ -21,13 +21,10 @@ def show_comparison(console: Console, answer: Comparison) -> None:
     """Print one row for each policy and what the marks mean."""
     first = answer.policies[0]
     waits = first.performance.queueing is not None
-    table = plain_table()
-    table.add_column("policy")
     finite = math.isfinite(first.performance.scenario.waiting)
     lossy = ("blocking", "mean time", "Δ blocking", "Δ time", "method")
     headings = (FINITE if finite else WAITING) if waits else lossy
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    table = plain_table("policy", right=headings)
     for part in answer.policies:
         table.add_row(f"{_mark(part)} {part.name}", *(_waiting(part) if waits else _losing(part)))
     for name in answer.unstable:

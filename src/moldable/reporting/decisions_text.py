@@ -12,6 +12,7 @@ from rich.text import Text
 
 from moldable.policies.decisions import DecisionRow, Decisions, Shares
 from moldable.reporting.tables import plain_table, print_table
+from moldable.reporting.words import number_range
 
 MOST_ROWS: Final = 16
 """Longer tables are shortened by joining rows: a wide curve has one for every idle server."""
@@ -37,12 +38,10 @@ def show_decisions(
 
 def _table(part: Decisions, headings: Mapping[str, str], join: str) -> Table:
     """Return the table of a class; `join` separates the widths that are drawn."""
-    table = plain_table()
-    for heading in ("idle", *headings.values()):
-        table.add_column(heading, justify="right")
+    table = plain_table(right=("idle", *headings.values()))
     for rows in _grouped(part.rows, next(iter(headings))):
         cells = (Text(_cell([row.shares[name] for row in rows], join)) for name in headings)
-        table.add_row(_range(rows[0].least, rows[-1].most), *cells)
+        table.add_row(number_range(rows[0].least, rows[-1].most), *cells)
     return table
 
 
@@ -55,16 +54,12 @@ def _grouped(rows: tuple[DecisionRow, ...], first: str) -> list[tuple[DecisionRo
     return [tuple(chain(*same[i : i + size])) for i in range(0, len(same), size)]
 
 
-def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low} to {high}"
-
-
 def _cell(found: list[Shares], join: str) -> str:
     """Show one decision in full, and several by the range of their widths."""
     if all(shares == found[0] for shares in found):
         return _shares(found[0], join)
     widths = [width for shares in found for width in shares]
-    return _range(min(widths), max(widths))
+    return number_range(min(widths), max(widths))
 
 
 def _shares(shares: Shares, join: str) -> str:

@@ -13,10 +13,15 @@ from moldable.allocation.optimum import Optimum
 from moldable.errors import shortened
 from moldable.model.regime import Regime
 from moldable.model.units import duration
-from moldable.reporting.tables import print_table
+from moldable.reporting.tables import boxed_table, print_table
 from moldable.reporting.words import advice, count, percent
 from moldable.system.performance import Performance
 
+ASSUMPTIONS: Final = {
+    "increasing": "increasing",
+    "efficiency_non_increasing": "non-increasing efficiency",
+    "concave": "concave",
+}
 SHOW_ALL: Final = 16
 AROUND: Final = 3
 
@@ -38,9 +43,7 @@ def show_optimum(console: Console, solution: Optimum, regime: Regime | None) -> 
 
 
 def _table(solution: Optimum, title: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for heading in ("width", "speed-up", "share of jobs", "jobs per server"):
-        table.add_column(heading, justify="right")
+    table = boxed_table(title, right=("width", "speed-up", "share of jobs", "jobs per server"))
     dominated = set(solution.dominated_widths.tolist())
     if dominated:
         table.add_column("")
@@ -114,12 +117,12 @@ def _remarks(solution: Optimum) -> list[str]:
             f"Off the frontier, not needed on large clusters: widths "
             f"{shortened(solution.dominated_widths)}."
         )
-    broken = sorted({violation.assumption for violation in solution.frontier.speedup.violations()})
+    violations = solution.frontier.speedup.violations()
+    broken = sorted({ASSUMPTIONS[violation.assumption] for violation in violations})
     if broken:
-        words = shortened(word.replace("_", " ") for word in broken)
         remarks.append(
-            f"The curve is outside the paper's assumptions (not {words}); the answer is still "
-            f"exact."
+            f"The curve violates assumptions of the paper ({shortened(broken)}); the answer is "
+            f"still exact."
         )
     remarks.append(_optimality(solution.certificate.max_violation))
     return remarks

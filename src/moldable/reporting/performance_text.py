@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from moldable.model.units import SYMBOLS, duration, rate
-from moldable.reporting.tables import print_table
+from moldable.reporting.tables import boxed_table, print_table
 from moldable.reporting.words import percent, times_are
 from moldable.system.estimate import Estimate
 from moldable.system.performance import ExactDetail, Performance, SimulationDetail
@@ -22,7 +22,7 @@ def show_performance(console: Console, answer: Performance) -> None:
     if queueing is not None:
         _show_queueing(console, answer, queueing)
     if queueing is None or math.isfinite(answer.scenario.waiting):
-        console.print(f"Blocking: {answer.blocking}{_sure(answer.blocking)}")
+        console.print(f"Blocking: {answer.blocking}{_sure(answer.blocking, answer)}")
     console.print(f"Mean execution time: {duration(answer.mean_execution_time, unit)}")
     if answer.quantiles:
         console.print(_levels("execution time", answer.quantiles, unit))
@@ -46,7 +46,7 @@ def show_performance(console: Console, answer: Performance) -> None:
 def _show_queueing(console: Console, answer: Performance, queueing: Queueing) -> None:
     unit = answer.time_unit
     response = queueing.mean_response_time
-    console.print(f"Mean response time: {duration(response, unit)}{_sure(response)}")
+    console.print(f"Mean response time: {duration(response, unit)}{_sure(response, answer)}")
     if answer.response_bound is not None:
         bound = duration(f"{answer.response_bound:.6g}", unit)
         above = percent(response.value / answer.response_bound - 1.0)
@@ -55,7 +55,7 @@ def _show_queueing(console: Console, answer: Performance, queueing: Queueing) ->
         )
     console.print(
         f"Mean wait: {duration(queueing.mean_wait, unit)}; "
-        f"jobs that wait: {percent(queueing.wait_probability.value)}; "
+        f"jobs that wait: {_share(queueing.wait_probability)}; "
         f"mean queue length: {queueing.queue_length}"
     )
     for name, levels in (
@@ -64,6 +64,8 @@ def _show_queueing(console: Console, answer: Performance, queueing: Queueing) ->
     ):
         if levels:
             console.print(_levels(name, levels, unit))
+    if answer.method == "chain":
+        console.print("Quantiles of the wait and the response time: see moldable simulate")
     if queueing.bounded_slowdown is not None:
         least = duration(f"{answer.slowdown_threshold:g}", unit)
         console.print(f"Mean bounded slowdown (threshold {least}): {queueing.bounded_slowdown}")
@@ -97,37 +99,40 @@ def _run(answer: Performance, detail: SimulationDetail) -> str:
     )
 
 
+def _share(estimate: Estimate) -> str:
+    """Write a share, or its upper limit if the simulation saw none."""
+    if estimate.value == 0.0 and estimate.interval is not None and estimate.interval[1] > 0.0:
+        return f"none of those simulated, at most {100.0 * estimate.interval[1]:.2g} %"
+    return percent(estimate.value)
+
+
 def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _sure(estimate: Estimate) -> str:
-    if estimate.interval is None:
+def _sure(estimate: Estimate, answer: Performance) -> str:
+    if isinstance(answer.detail, ExactDetail):
+        return "  (exact)"
+    if estimate.interval is None or estimate.half_width == 0.0:
         return ""
     low, high = estimate.interval
-    if low == high:
-        return "  (exact)"
     return f"  (95 % confidence interval {low:.4g} to {high:.4g})"
 
 
 def _widths(answer: Performance) -> Table:
-    table = Table(title="Widths granted", title_justify="left")
-    for heading in ("width", "share of accepted jobs", "jobs per server"):
-        table.add_column(heading, justify="right")
+    table = boxed_table(
+        "Widths granted", right=("width", "share of accepted jobs", "jobs per server")
+    )
     for width, share in answer.width_shares.items():
         table.add_row(str(width), percent(share), f"{answer.mean_jobs[width]:.5g}")
     return table
 
 
 def _classes(answer: Performance) -> Table:
-    table = Table(title="By class", title_justify="left")
-    table.add_column("class")
-    unit = answer.time_unit
-    for heading in ("blocking", "mean execution time"):
-        table.add_column(heading, justify="right")
-    if answer.queueing is not None:
-        for heading in ("mean response time", "mean wait"):
-            table.add_column(heading, justify="right")
+    unit, waits = answer.time_unit, answer.queueing is not None
+    more = ("mean response time", "mean wait") if waits else ()
+    headings = ("blocking", "mean execution time", *more)
+    table = boxed_table("By class", "class", right=headings)
     for part in answer.classes:
         own = part.queueing
         times = () if own is None else (own.mean_response_time, own.mean_wait)

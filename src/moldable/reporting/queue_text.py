@@ -1,4 +1,4 @@
-"""A tuned policy of a cluster that queues, as text."""
+"""A tuned policy of a cluster with a queue, as text."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from rich.console import Console
 from rich.table import Table
 
 from moldable.model.units import duration
-from moldable.policies.observation import Observation
-from moldable.policies.policy import Policy
+from moldable.planning.actions import actions
+from moldable.reporting.actions_text import actions_table
 from moldable.reporting.tables import plain_table, print_table
-from moldable.reporting.words import times_are
+from moldable.reporting.words import percent, times_are
 from moldable.system.performance import Performance
+from moldable.tuning.queue_target import QueueTarget
 from moldable.tuning.tuned_queue import TunedQueue
 
-MOST_ROWS: Final = 20
-WAITING: Final = (0, 1, 2, 5, 10, 20)
-"""Numbers of waiting jobs for which decisions are shown."""
+MOSTLY: Final = 0.99
+"""Share of a limit below which the output says how much of it is used."""
 
 
 def show_tuned_queue(console: Console, answer: TunedQueue) -> None:
-    """Print the decisions, the performance beside other policies, and the bounds."""
+    """Print the decisions, the performance of this and other policies, and the bounds."""
     console.print(f"Best policy found: {answer.family}.")
-    names = answer.policy.known_classes
-    for name in names:
-        of = f" to {name}" if len(names) > 1 else ""
+    parts = actions(answer.performance.scenario, answer.policy)
+    for part in parts:
+        of = f" to {part.job_class}" if len(parts) > 1 else ""
         console.print(f"Servers given{of}, by idle servers (rows) and jobs waiting behind:")
-        print_table(console, _decisions(answer.policy, name, answer.performance.scenario.servers))
+        print_table(console, actions_table(part, waits=True))
     console.print("Expected performance:")
-    print_table(console, _beside(answer))
+    print_table(console, _performance_table(answer))
     for line in _bounds(answer):
         console.print(line)
     if answer.time_unit is None:
@@ -43,32 +43,7 @@ def show_tuned_queue(console: Console, answer: TunedQueue) -> None:
         console.print(f"Random seed: {answer.seed}.")
 
 
-def _decisions(policy: Policy, name: str, servers: int) -> Table:
-    """Return the widths of a class; rows that repeat the one before are joined."""
-    widest = int(policy.known_classes[name].speedup.up_to(servers).widths[-1])
-    most = min(servers, 3 * widest)
-    table = plain_table()
-    table.add_column("idle", justify="right")
-    for waiting in WAITING:
-        table.add_column(f"{waiting} wait", justify="right")
-    rows: list[tuple[int, tuple[str, ...]]] = []
-    for idle in range(1, most + 1):
-        # While jobs wait, no more servers are idle than one job has left.
-        cells = tuple(
-            str(policy.grant(name, Observation(idle, waiting)) or "waits")
-            if waiting == 0 or idle <= widest
-            else "-"
-            for waiting in WAITING
-        )
-        if not rows or rows[-1][1] != cells:
-            rows.append((idle, cells))
-    ends = [idle - 1 for idle, _ in rows[1:]] + [servers]
-    for (first, cells), last in list(zip(rows, ends, strict=True))[:MOST_ROWS]:
-        table.add_row(str(first) if first == last else f"{first} to {last}", *cells)
-    return table
-
-
-def _beside(answer: TunedQueue) -> Table:
+def _performance_table(answer: TunedQueue) -> Table:
     table = _columns("policy", answer)
     rows = {"tuned": answer.performance, "even price, default": answer.default}
     if answer.fixed_width is not None:
@@ -87,11 +62,7 @@ def _beside(answer: TunedQueue) -> Table:
 
 def _columns(first: str, answer: TunedQueue) -> Table:
     lost = ("blocking",) if _limited_places(answer.performance) else ()
-    table = plain_table()
-    table.add_column(first)
-    for heading in ("mean response", "mean wait", "P(wait)", *lost):
-        table.add_column(heading, justify="right")
-    return table
+    return plain_table(first, right=("mean response", "mean wait", "P(wait)", *lost))
 
 
 def _limited_places(found: Performance) -> bool:
@@ -114,6 +85,8 @@ def _bounds(answer: TunedQueue) -> list[str]:
     bound, unit = answer.performance.response_bound, answer.time_unit
     if bound is not None:
         lines.append(f"No policy has a mean response time below {duration(f'{bound:.6g}', unit)}.")
+    if answer.limits_waiting:
+        lines.append("The optimum under a limit on waiting is not known.")
     if answer.best_execution_time is not None:
         time = duration(f"{answer.best_execution_time:.6g}", unit)
         lines.append(f"Least mean execution time of a large cluster at this load: {time}.")
@@ -121,21 +94,21 @@ def _bounds(answer: TunedQueue) -> list[str]:
 
 
 def _assumed(answer: TunedQueue) -> str:
-    given = answer.performance.provenance
-    sizes = " and ".join(dict.fromkeys(given["sizes"]))
-    arrivals = given["arrivals"]
-    assumed = f"{'Poisson' if arrivals == 'poisson' else arrivals} arrivals, {sizes} sizes"
+    assumed = answer.performance.scenario.assumptions
     sure = "95 % confidence" if answer.performance.method == "simulate" else "exact"
     if not answer.limited:
         return f"These figures hold for {assumed} ({sure})."
     ((name, limit),) = answer.target.items()
+    assert limit is not None  # noqa: S101 - a limit has a value
     what = name.removeprefix("max_").replace("_", " ").capitalize()
     if not answer.certified:
         return f"Not certified: the 95 % confidence interval exceeds the limit ({assumed})."
     shown = f"{limit:g}"
     if name == "max_mean_wait":
         shown = duration(shown, answer.time_unit)
-    return f"{what} stays within {shown} ({sure}, {assumed})."
+    used = QueueTarget(name, limit, limit).figure(answer.performance).value / limit
+    part = f" {percent(float(f'{used:.2g}'))} of the limit is used." if used < MOSTLY else ""
+    return f"{what} stays within {shown} ({sure}, {assumed}).{part}"
 
 
 def _stresses(answer: TunedQueue) -> Table:

@@ -8,7 +8,7 @@ from rich.table import Table
 from moldable.allocation.reservation import ClassAllocation, Reservation
 from moldable.errors import shortened
 from moldable.model.units import duration
-from moldable.reporting.tables import print_table
+from moldable.reporting.tables import boxed_table, print_table
 from moldable.reporting.words import advice, count, percent, unit_of_times
 
 
@@ -50,10 +50,7 @@ def _recommendation(part: ClassAllocation) -> str:
 
 
 def _table(division: Reservation, title: str, servers: str = "servers") -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("class")
-    for heading in (servers, "share", "widths", "mean time"):
-        table.add_column(heading, justify="right")
+    table = boxed_table(title, "class", right=(servers, "share", "widths", "mean time"))
     for part in division.classes:
         table.add_row(
             part.name,

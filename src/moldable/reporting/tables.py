@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
@@ -13,11 +14,31 @@ UNLIMITED: Final = 10_000
 """Columns in which every table fits."""
 
 
-def plain_table(title: str | None = None) -> Table:
-    """Return an empty table with one line below the header and no other lines."""
-    return Table(
+def plain_table(*texts: str, right: Iterable[str] = (), title: str | None = None) -> Table:
+    """Return an empty table with one line below the header and no other lines.
+
+    Args:
+        texts: headings of the first columns.
+        right: headings of columns of numbers, aligned to the right, after them.
+        title: of the table.
+    """
+    table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
     )
+    return _with_columns(table, texts, right)
+
+
+def boxed_table(title: str, *texts: str, right: Iterable[str]) -> Table:
+    """Return an empty table with a title and lines around it; see `plain_table`."""
+    return _with_columns(Table(title=title, title_justify="left"), texts, right)
+
+
+def _with_columns(table: Table, texts: Iterable[str], right: Iterable[str]) -> Table:
+    for heading in texts:
+        table.add_column(heading)
+    for heading in right:
+        table.add_column(heading, justify="right")
+    return table
 
 
 def print_table(console: Console, table: Table, *narrower: Table) -> None:

@@ -18,9 +18,7 @@ RARE: Final = 1e-3
 def show_tradeoff(console: Console, answer: ValueTradeoff) -> None:
     """Print the optimum and the value policy at each cost, then the two fixed policies."""
     console.print("Blocking / mean execution time, by the cost of a blocked job in mean sizes:")
-    table = plain_table()
-    for heading in ("cost", "true optimum", "value policy"):
-        table.add_column(heading, justify="right")
+    table = plain_table(right=("cost", "true optimum", "value policy"))
     for i, own in enumerate(answer.value_policy):
         best = "-"
         if answer.optimum is not None:

@@ -14,13 +14,7 @@ from moldable.tuning.tuned import Tuned
 
 
 def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) -> None:
-    """Print the decisions, then the performance beside other policies.
-
-    Args:
-        console: where to print.
-        answer: the tuned policy.
-        decided: its decisions as "tuned", beside those of "greedy_p", "static" and "greedy".
-    """
+    """Print the decisions of the tuned policy and of others, then the performance of all."""
     console.print(f"Give each job, by idle servers: {answer.thresholds}.")
     if answer.blocking_cost is not None:
         cost = f"{answer.blocking_cost:.4g}"
@@ -32,7 +26,7 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
         headings["static"] = f"for load {answer.static.design_load:.4g}"
     show_decisions(console, decided, {**headings, "greedy": "greedy"})
     console.print("Expected performance:")
-    print_table(console, _beside(answer))
+    print_table(console, _performance_table(answer))
     if answer.time_unit is None:
         console.print(times_are(answer.performance))
     if answer.limited:
@@ -45,9 +39,7 @@ def show_tuned(console: Console, answer: Tuned, decided: tuple[Decisions, ...]) 
 
 
 def _kept(answer: Tuned) -> str:
-    given = answer.performance.provenance
-    sizes = " and ".join(dict.fromkeys(given["sizes"]))
-    assumed = f"{given['arrivals'].capitalize()} arrivals, {sizes} sizes"
+    assumed = answer.performance.scenario.assumptions
     if not answer.certified:
         return f"Not certified: the limit lies within the 95 % confidence interval ({assumed})."
     figure = "Mean execution time" if "max_time" in answer.target else "Blocking"
@@ -56,10 +48,7 @@ def _kept(answer: Tuned) -> str:
 
 
 def _stresses(answer: Tuned) -> Table:
-    table = plain_table()
-    table.add_column("case")
-    for heading in ("blocking", "mean execution time"):
-        table.add_column(heading, justify="right")
+    table = plain_table("case", right=("blocking", "mean execution time"))
     for stress in answer.stresses:
         found = stress.performance
         time = duration(found.mean_execution_time, answer.time_unit)
@@ -67,11 +56,8 @@ def _stresses(answer: Tuned) -> Table:
     return table
 
 
-def _beside(answer: Tuned) -> Table:
-    table = plain_table()
-    table.add_column("policy")
-    for heading in ("blocking", "mean execution time"):
-        table.add_column(heading, justify="right")
+def _performance_table(answer: Tuned) -> Table:
+    table = plain_table("policy", right=("blocking", "mean execution time"))
     unit = answer.time_unit
     rows = [("tuned", answer.performance)]
     if answer.greedy_p is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from moldable.allocation.frontier import Mix
+from moldable.system.estimate import Estimate
 from moldable.system.performance import Performance
 
 
@@ -25,6 +26,17 @@ def unit_of_times(unit: str | None, mean_sizes: Iterable[float]) -> str:
 def percent(share: float) -> str:
     """Return a share as a percentage."""
     return f"{100 * share:.4g} %"
+
+
+def short_figure(figure: Estimate) -> str:
+    """Show four digits of an exact figure, and an estimate with its half-width."""
+    exact = figure.half_width <= 1e-9 * abs(figure.value)
+    return f"{figure.value:.4g}" if exact else str(figure)
+
+
+def number_range(low: int, high: int) -> str:
+    """Write a range of whole numbers."""
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def count(servers: int) -> str:

@@ -1,1 +1,1 @@
-"""What does chance do to blocking and execution time at this n?"""
+"""Simulation of a scenario under a policy, with confidence intervals."""

@@ -1,4 +1,4 @@
-"""Draw the arrivals of one replication block by block: times, sizes, classes and uniform numbers.
+"""Draw the arrivals of one replication in blocks: times, sizes, classes and uniform numbers.
 
 Kernels draw nearly everything; only size distributions and arrival processes that they do not know
 are drawn in Python. Blocks have a fixed size and are split, never redrawn, so the end of a warm-up
@@ -17,6 +17,7 @@ import numpy as np
 from moldable.arrays import Floats, Ints
 from moldable.errors import SimulationError
 from moldable.model.arrivals import Arrivals, MarkovModulated, Poisson, Renewal
+from moldable.model.scenario import Scenario
 from moldable.model.sizes import Exponential
 from moldable.simulation.alias_table import alias_table
 from moldable.simulation.samplers import NOTHING, sampler, sampler_arrays
@@ -63,7 +64,7 @@ class ArrivalSource:
         self, system: System, rng: np.random.Generator, *, scale: float, draws: bool
     ) -> None:
         classes, arrivals = system.workload.classes, system.arrivals
-        rates = np.array([job_class.arrival_rate for job_class in classes])
+        rates = system.workload.rates
         rate = float(rates.sum())
         self.system, self.rng, self.given = system, rng, arrivals.labels
         self.scale = scale
@@ -206,15 +207,30 @@ def time_sampler(
 
 def _levels(arrivals: MarkovModulated, rate: float, scale: float) -> tuple[Floats, Floats, Floats]:
     """Return mean gaps and stays in each level, and cumulative probabilities of jumps."""
-    changes = arrivals.changes(rate)
+    refuse_fast_changes(arrivals, rate)
+    leaving = arrivals.leaving()
+    total = leaving.sum(axis=1)
+    with np.errstate(divide="ignore"):  # gaps are infinite in a level without arrivals
+        gaps = scale / arrivals.rates(rate)
+    return gaps, scale / total, np.cumsum(leaving, axis=1) / total[:, None]
+
+
+def refuse_fast_changes(arrivals: Arrivals, rate: float) -> None:
+    """Refuse levels that change so often between two arrivals that drawing them takes minutes."""
+    changes = arrivals.changes(rate) if isinstance(arrivals, MarkovModulated) else 0.0
     if not changes <= MOST_CHANGES:
         raise SimulationError(
             f"the level of the arrivals changes up to {changes:.3g} times between two arrivals, "
             f"more than the {MOST_CHANGES:g} that are followed; replace levels that alternate "
             f"faster than jobs arrive by one level of their mean rate"
         )
-    leaving = arrivals.leaving()
-    total = leaving.sum(axis=1)
-    with np.errstate(divide="ignore"):  # gaps are infinite in a level without arrivals
-        gaps = scale / arrivals.rates(rate)
-    return gaps, scale / total, np.cumsum(leaving, axis=1) / total[:, None]
+
+
+def refuse_bad_labels(scenario: Scenario) -> None:
+    """Refuse arrivals of classes that the workload does not have."""
+    labels, classes = scenario.arrivals.labels, scenario.workload.classes
+    if labels is not None and int(labels.max()) >= len(classes):
+        raise SimulationError(
+            f"an arrival has class {int(labels.max())}, but the workload has only "
+            f"{len(classes)} classes, counted from 0"
+        )

@@ -201,7 +201,7 @@ def _largest_shares(tallies: Tallies, classes: Mask, system: System) -> Floats:
     """Bound the share of each kind among accepted jobs by the arrival rate of its class."""
     if system.arrivals.labels is not None:
         return np.ones(system.kind_class.size)
-    rates = np.array([job_class.arrival_rate for job_class in system.workload.classes])
+    rates = system.workload.rates
     blocked = blocking(tallies, classes, system).value
     shares = rates / rates[classes].sum() / max(1.0 - blocked, TINY)
     return np.asarray(np.minimum(shares, 1.0)[system.kind_class])
@@ -232,7 +232,7 @@ def mean_jobs(tallies: Tallies) -> Floats:
 def identities(tallies: Tallies, system: System) -> list[str]:
     """Test rate conservation and Little's law, which hold in equilibrium; describe failures.
 
-    Sizes without a variance are tested, too: an outlier among the replications widens the spread as
+    Sizes without a variance are also tested: an outlier among the replications widens the spread as
     much as it shifts the mean, so the test is conservative.
     """
     if isinstance(system.arrivals, ArrivalTimes):
@@ -265,3 +265,10 @@ def student(freedom: float, confidence: float = CONFIDENCE) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + confidence / 2.0))
+
+
+def chance(freedom: float, errors: float) -> float:
+    """Return the two-sided p-value of a deviation in standard errors (Student's t)."""
+    from scipy.special import stdtr
+
+    return 2.0 * float(stdtr(freedom, -abs(errors)))

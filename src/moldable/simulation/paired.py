@@ -18,7 +18,7 @@ from moldable.simulation import estimates
 from moldable.simulation.queue_estimates import waiting_tallies
 from moldable.simulation.replications import Progress
 from moldable.simulation.run import STEP, Run, run_until_precise
-from moldable.simulation.simulate import RunOptions, fresh_seed, prepare_run
+from moldable.simulation.simulate import MOST_JOBS, RunOptions, fresh_seed, prepare_run
 from moldable.system.estimate import Estimate
 from moldable.system.loss_system import System
 from moldable.system.performance import Performance
@@ -75,8 +75,17 @@ class Paired:
         )
 
     @property
+    def wait(self) -> Sample | None:
+        """Mean wait; None without waiting places."""
+        queueing, response = self.performance.queueing, self.response
+        if queueing is None or response is None:
+            return None
+        errors, own = response.errors, self.time.errors
+        return Sample(queueing.mean_wait, None if errors is None or own is None else errors - own)
+
+    @property
     def objective(self) -> Sample:
-        """The time to be short: of the response where jobs wait, else of the execution."""
+        """The time to minimise: response time where jobs wait, else execution time."""
         return self.response or self.time
 
 
@@ -108,21 +117,32 @@ def simulate_together(
     threads: int | None,
     progress: Progress | None,
     slowdown_threshold: float | str | None = None,
+    jobs: int | None = None,
+    max_jobs: int = MOST_JOBS,
+    warmup: float | None = None,
+    replications: int = STEP,
 ) -> dict[str, Paired]:
     """Simulate policies with common random numbers until all of them are precise enough.
 
     Args:
-        systems: one scenario under each policy, by name, with the reason for simulating it.
+        systems: scenarios under policies, by name, with the reason for simulating each.
         precision: target half-width of the intervals of every policy.
         seed: random seed; a new one if not given.
         threads: number of threads; all cores by default.
         progress: called with (finished, planned) replications.
         slowdown_threshold: of the bounded slowdown, see `simulate`.
+        jobs: arrivals of each replication, see `simulate`.
+        max_jobs: stop after this number of arrivals of each system.
+        warmup: in mean sizes; by default the longest that the systems need, see `simulate`.
+        replications: added at a time until the precision is reached.
     """
     if not systems:
         return {}
     options = RunOptions(
-        replications=STEP,
+        jobs=jobs,
+        max_jobs=max_jobs,
+        warmup=warmup,
+        replications=replications,
         precision=precision,
         seed=fresh_seed() if seed is None else seed,
         threads=threads,
@@ -136,7 +156,7 @@ def simulate_together(
     longest = max(run.plan.warmup for run in runs.values())
     for run in runs.values():
         run.plan = dataclasses.replace(run.plan, warmup=longest)
-    converged = run_until_precise(list(runs.values()), options.replications)
+    converged = run_until_precise(list(runs.values()), replications, replications)
     if len({run.tallies.replications for run in runs.values()}) > 1:
         raise KeyboardInterrupt  # only whole rounds can be compared
     return {name: _paired(run, systems[name][1], converged=converged) for name, run in runs.items()}

@@ -1,4 +1,4 @@
-"""What a replication runs, and what it counts.
+"""The specification of a replication, and its tallies.
 
 A plan can be pickled: any worker on any machine returns the same tallies for the same plan and
 replications.
@@ -45,7 +45,7 @@ def child_seed(seed: int, *key: int) -> int:
 @final
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """One kind of replication.
+    """The specification of a replication.
 
     Attributes:
         system: the system to simulate.

@@ -30,6 +30,8 @@ STEEP: Final = 0.99
 def queueing(tallies: Tallies, classes: Mask, system: System, *, realised: bool) -> Queueing:
     """Estimate waiting and response times of the given classes.
 
+    If no job waited, the intervals of mean wait and queue length are unknown, not of width 0.
+
     Args:
         tallies: of all replications.
         classes: which classes.
@@ -52,19 +54,22 @@ def queueing(tallies: Tallies, classes: Mask, system: System, *, realised: bool)
     waiting = (queue.mean_waiting[..., classes].sum(axis=2) * tallies.time).sum(axis=0)
     laws = [c.size for c, own in zip(system.workload.classes, classes, strict=True) if own]
     heavy = without_variance(system)
+    unseen = not waited.any()
     return Queueing(
         mean_response_time=_without_interval(ratio(wait + ran, started), drop=heavy),
-        mean_wait=_without_interval(_at_least_zero(ratio(wait, started)), drop=heavy),
+        mean_wait=_without_interval(_at_least_zero(ratio(wait, started)), drop=heavy or unseen),
         wait_probability=Estimate(
             float(waited.sum() / started.sum()),
             share_interval(waited, started, 1.0 + correlated(tallies, started, system)),
         ),
-        queue_length=_without_interval(_at_least_zero(ratio(waiting, time)), drop=heavy),
+        queue_length=_without_interval(_at_least_zero(ratio(waiting, time)), drop=heavy or unseen),
         wait_quantiles=_quantiles(queue.waits[:, classes].sum(axis=1), queue.edges),
         response_quantiles=_quantiles(queue.responses[:, classes].sum(axis=1), queue.edges),
-        slowdown=_slowdown(queue, classes, started, laws),
+        slowdown=_without_interval(_slowdown(queue, classes, started, laws), drop=heavy),
         bounded_slowdown=(
-            ratio(queue.bounded[..., classes].sum(axis=(0, 2)), started)
+            _without_interval(
+                ratio(queue.bounded[..., classes].sum(axis=(0, 2)), started), drop=heavy
+            )
             if queue.bounded.any()
             else None
         ),
@@ -96,8 +101,8 @@ def refuse_growing_queue(tallies: Tallies) -> None:
         raise UnstableError(
             f"the queue grew throughout the run: {mean.mean():.4g} jobs waited on average, but "
             f"{end.mean():.4g} at the end; the policy cannot carry this load, or the run is too "
-            f"short to reach equilibrium: lower the load, choose a policy that grants narrower "
-            f"widths while jobs wait, such as even-price, or run longer"
+            f"short to reach equilibrium or to fill the waiting places: lower the load, choose a "
+            f"policy that grants narrower widths while jobs wait, or run longer"
         )
 
 
@@ -136,13 +141,17 @@ def _quantiles(counts: Floats, edges: Floats) -> dict[float, Estimate]:
     pooled = counts.sum(axis=0)
     total = pooled.sum()
     below = np.concatenate(([0.0], np.cumsum(pooled) / total))
+    sums = np.cumsum(counts, axis=1, dtype=np.float64)
     found = {}
     for level in LEVELS:
         value = _inverse(below, edges, level)
         if counts.shape[0] < 2:  # noqa: PLR2004 - one run has no spread
             found[level] = Estimate(value, None)
             continue
-        shares = np.array([np.interp(value, edges, np.append(0, np.cumsum(c))) for c in counts])
+        last = min(int(np.searchsorted(edges, value, side="right")) - 1, counts.shape[1] - 1)
+        # The last bin has no upper end.
+        part = 1.0 if math.isinf(value) else (value - edges[last]) / (edges[last + 1] - edges[last])
+        shares = sums[:, last] - (1.0 - part) * counts[:, last]
         # What lies in the first bin, which holds zeros, counts as below.
         shares = np.maximum(shares, counts[:, 0])
         errors = errors_of(shares, counts.sum(axis=1).astype(np.float64))

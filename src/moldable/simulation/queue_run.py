@@ -1,27 +1,25 @@
-"""Run replications of a cluster that queues jobs, one at a time."""
+"""Run replications of a cluster with a queue, one at a time."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Final, NamedTuple, TypeVar, final
 
 import numpy as np
 
 from moldable.arrays import Floats, Ints
 from moldable.errors import SimulationError, UnstableError
-from moldable.simulation.arrival_source import NO_LABELS, ArrivalSource, Block
-from moldable.simulation.plan import Plan, Report, Tallies, joined, no_report, report_part
+from moldable.simulation.arrival_source import NO_LABELS, Block
+from moldable.simulation.plan import Plan, Report, Tallies, no_report
 from moldable.simulation.queue_tallies import QueueTallies
 from moldable.simulation.ring_run import (
+    Replication,
     RingModel,
-    RingState,
-    check_servers,
-    insert_initial_jobs,
-    refuse_if_ended,
     ring_model,
-    warmup_blocks,
+    run_each,
 )
 from moldable.simulation.samplers import NOTHING
 from moldable.system.loss_system import System
@@ -84,7 +82,7 @@ class Fifo(NamedTuple):
     def empty(
         cls, *, classes: int, draws: bool, numbers: bool = False, capacity: int = CAPACITY
     ) -> Fifo:
-        """Return a queue without jobs; `numbers` tells whether their positions are kept."""
+        """Return a queue without jobs; `numbers`: whether their positions are kept."""
         return cls(
             times=np.zeros(capacity),
             sizes=np.zeros(capacity),
@@ -132,13 +130,8 @@ def _doubled(values: _Values, order: Ints) -> _Values:
 
 def run_queue(plan: Plan, replications: tuple[int, ...], report: Report = no_report) -> Tallies:
     """Run replications; `report` is called with the share that is done."""
-    model, count = queue_model(plan.system, plan.bound), len(replications)
-    return joined(
-        [
-            _Replication(plan, model, replication, report_part(report, k, count)).run()
-            for k, replication in enumerate(replications)
-        ]
-    )
+    model = queue_model(plan.system, plan.bound)
+    return run_each(partial(_QueueReplication, plan, model), replications, report)
 
 
 class _Counts(NamedTuple):
@@ -171,41 +164,28 @@ class _Counts(NamedTuple):
 
 
 @final
-class _Replication:
-    """One replication under way."""
+class _QueueReplication(Replication):
+    """A replication with waiting places."""
 
     def __init__(self, plan: Plan, model: QueueModel, replication: int, report: Report) -> None:
         from moldable.kernels.queue_ring import bin_edges
 
-        self.plan, self.model, self.report = plan, model, report
-        self.state = RingState.empty(model.ring, durations=False)
-        rng = np.random.Generator(np.random.SFC64(plan.seeds(replication, 0)))
-        # The starts of policies take different numbers of draws, which must not shift later ones.
-        own = np.random.Generator(np.random.SFC64(plan.seeds(replication, 1)))
-        insert_initial_jobs(plan, model.ring, self.state, own if plan.common else rng)
-        draws, scale = model.ring.draws or plan.common, model.ring.buckets_per_time
-        self.source = ArrivalSource(plan.system, rng, scale=scale, draws=draws)
-        self.classes = len(plan.system.workload.classes)
-        self.fifo = Fifo.empty(classes=self.classes, draws=draws)
-        self.tallies = Tallies.empty(plan, (replication,))
-        self.queue = QueueTallies.empty(plan.batches, 1, self.classes, bin_edges() / scale)
-        self.seconds = 0.0
+        super().__init__(plan, model.ring, replication, report)
+        self.model, self.classes = model, len(plan.system.workload.classes)
+        self.fifo = Fifo.empty(classes=self.classes, draws=self.draws)
+        edges = bin_edges() / model.ring.buckets_per_time
+        self.queue = QueueTallies.empty(plan.batches, 1, self.classes, edges)
+        self.tallies = dataclasses.replace(self.tallies, queue=self.queue)
 
-    def run(self) -> Tallies:
-        """Run the warm-up and all batches."""
-        self._let_arrive(warmup_blocks(self.plan, self.source))
-        refuse_if_ended(self.source)
-        for batch in range(self.plan.batches):
-            self._run_batch(batch)
-        check_servers(self.model.ring, self.state, self.source.now)
-        seconds = self.seconds + self.source.seconds
-        return dataclasses.replace(self.tallies, seconds=seconds, queue=self.queue)
+    def warm_up(self, blocks: Iterator[Block]) -> None:
+        """Let blocks of jobs arrive that are not counted."""
+        self._let_arrive(blocks)
 
     def _let_arrive(self, blocks: Iterator[Block]) -> _Counts:
-        """Let blocks of jobs arrive and return what they and those before them did."""
+        """Let blocks of jobs arrive and return their outcome and that of the jobs before them."""
         from moldable.kernels.queue_ring import queue_ring
 
-        counts = _Counts.zero(self.model.ring.widths.size, self.classes, self.queue.edges.size - 1)
+        counts = _Counts.zero(self.ring.widths.size, self.classes, self.queue.edges.size - 1)
         state = self.state
         links = (state.heads, state.following, state.departure, state.kind, state.free)
         constant = (*self.model.tables(), *links, state.cursors, state.idle)
@@ -220,8 +200,7 @@ class _Replication:
                     break
                 self._double_queue()
             self.seconds += time.thread_time() - started
-            planned = self.plan.jobs * self.plan.batches
-            self.report(min(1.0, float(self.source.arrived.sum()) / planned))
+            self.tell()
         return counts
 
     def _double_queue(self) -> None:
@@ -233,10 +212,10 @@ class _Replication:
             )
         self.fifo = self.fifo.doubled()
 
-    def _run_batch(self, batch: int) -> None:
+    def run_batch(self, batch: int) -> None:
         """Run one batch and write its tallies."""
         source, tallies, queue = self.source, self.tallies, self.queue
-        kinds, per_time = self.model.ring.widths.size, self.model.ring.buckets_per_time
+        kinds, per_time = self.ring.widths.size, self.ring.buckets_per_time
         before, opened = source.arrived.copy(), source.now
         left_before = self.state.survey(kinds, opened, opened).left
         waiting_before, waited_before = self.fifo.census(opened, self.classes)

@@ -1,4 +1,4 @@
-"""What a replication counts of jobs that queue."""
+"""Tallies of waiting jobs in a replication."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ RUNNERS: Final[dict[str, Callable[..., Tallies]]] = {
 def choose_kernel(system: System, estimator: str, replications: int) -> str:
     """Choose the lock-step chain where it applies and is faster, otherwise a ring.
 
-    With fewer replications than lanes, most lanes would run for nothing.
+    With fewer replications than lanes, most lanes would be unused.
     """
     from moldable.kernels.count_chain import CODES
 
@@ -76,7 +76,9 @@ def compile_kernel(plan: Plan, kernel: str, chunk: tuple[int, ...]) -> None:
     jobs = 1 if kernel == "count-chain" else BLOCK + 1
     tiny = dataclasses.replace(plan, start="empty", warmup=0.0, jobs=jobs, batches=1)
     patience = threading.Timer(
-        PATIENCE, LOG.info, ["compiling for this kind of system; it is kept on disk for next time"]
+        PATIENCE,
+        LOG.info,
+        ["compiling for this kind of system; the code is kept for later runs"],
     )
     patience.daemon = True  # an interrupt while it is cancelled must not keep the process
     patience.start()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -29,8 +31,8 @@ them may outlast the warm-up, or most may be far shorter than their mean."""
 CHUNK: Final = 1 << 16
 """Jobs that are inserted into the ring at once when a replication starts."""
 FOREVER: Final = 1e12
-"""Mean sizes that no replication lasts. Longer remaining times are cut off there: those of heavy
-tails may overflow, and their sums would swallow all other times."""
+"""A time, in mean sizes, longer than any replication. Longer remaining times are cut off:
+those of heavy tails may overflow, and their sums would swallow all other times."""
 TURN: Final = 2.0
 """Mean execution times that the ring spans in one turn."""
 
@@ -107,7 +109,7 @@ def _with_blocked(rows: Floats) -> Floats:
 
 def _time_scales(system: System, rows: Sequence[Floats]) -> tuple[float, float]:
     """Return the arrival rate and the mean execution time of what the last rows grant."""
-    rates = np.array([job_class.arrival_rate for job_class in system.workload.classes])
+    rates = system.workload.rates
     wished = np.array([rows[j][-1, k] for k, j in enumerate(system.kind_class)])
     running = float(rates[system.kind_class] @ (wished * system.kind_scale))
     rate = float(rates.sum())
@@ -120,10 +122,17 @@ def _time_scales(system: System, rows: Sequence[Floats]) -> tuple[float, float]:
 
 def run_ring(plan: Plan, replications: tuple[int, ...], report: Report = no_report) -> Tallies:
     """Run replications; `report` is called with the share that is done."""
-    model, count = ring_model(plan.system), len(replications)
+    return run_each(partial(_LossReplication, plan, ring_model(plan.system)), replications, report)
+
+
+def run_each(
+    make: Callable[[int, Report], Replication], replications: tuple[int, ...], report: Report
+) -> Tallies:
+    """Run replications one after the other."""
+    count = len(replications)
     return joined(
         [
-            _Replication(plan, model, replication, report_part(report, k, count)).run()
+            make(replication, report_part(report, k, count)).run()
             for k, replication in enumerate(replications)
         ]
     )
@@ -183,7 +192,7 @@ class Survey(NamedTuple):
     young_time: Floats
 
 
-def insert_initial_jobs(
+def _insert_initial_jobs(
     plan: Plan, model: RingModel, state: RingState, rng: np.random.Generator
 ) -> None:
     """Insert the initial jobs, in chunks because a large cluster holds many."""
@@ -200,7 +209,7 @@ def insert_initial_jobs(
             state.idle[model.pool_of_kind[kind]] -= held
 
 
-def warmup_blocks(plan: Plan, source: ArrivalSource) -> Iterator[Block]:
+def _warmup_blocks(plan: Plan, source: ArrivalSource) -> Iterator[Block]:
     """Yield the arrivals that are not counted."""
     end = plan.warmup * source.scale
     if end == 0.0:
@@ -211,15 +220,7 @@ def warmup_blocks(plan: Plan, source: ArrivalSource) -> Iterator[Block]:
     return source.take(MOST * expected + BLOCK, end, FEWEST * expected)
 
 
-def refuse_if_ended(source: ArrivalSource) -> None:
-    """Raise if a list of arrivals has ended in the warm-up."""
-    if not source.more():
-        raise SimulationError(
-            "the warm-up leaves nothing of the list of arrivals to count; shorten it"
-        )
-
-
-def check_servers(model: RingModel, state: RingState, now: float) -> None:
+def _check_servers(model: RingModel, state: RingState, now: float) -> None:
     """Raise unless every server is either held by a job or idle."""
     held = state.survey(model.widths.size, now, now).held * model.widths
     pools = np.bincount(model.pool_of_kind, held, model.pools.size)
@@ -227,41 +228,64 @@ def check_servers(model: RingModel, state: RingState, now: float) -> None:
         raise SimulationError("servers were not conserved: this is a bug, please report it")
 
 
-@final
-class _Replication:
+class Replication(ABC):
     """One replication under way."""
 
-    def __init__(self, plan: Plan, model: RingModel, replication: int, report: Report) -> None:
-        self.plan, self.model, self.report = plan, model, report
-        self.state = RingState.empty(model, durations=plan.finished)
+    def __init__(self, plan: Plan, ring: RingModel, replication: int, report: Report) -> None:
+        self.plan, self.ring, self.report = plan, ring, report
+        self.state = RingState.empty(ring, durations=plan.finished)
         rng = np.random.Generator(np.random.SFC64(plan.seeds(replication, 0)))
         # The starts of policies take different numbers of draws, which must not shift later ones.
         own = np.random.Generator(np.random.SFC64(plan.seeds(replication, 1)))
-        insert_initial_jobs(plan, model, self.state, own if plan.common else rng)
-        draws = model.draws or plan.common
-        scale = model.buckets_per_time
-        self.source = ArrivalSource(plan.system, rng, scale=scale, draws=draws)
+        _insert_initial_jobs(plan, ring, self.state, own if plan.common else rng)
+        self.draws = ring.draws or plan.common
+        scale = ring.buckets_per_time
+        self.source = ArrivalSource(plan.system, rng, scale=scale, draws=self.draws)
         self.tallies = Tallies.empty(plan, (replication,))
         self.seconds = 0.0
 
     def run(self) -> Tallies:
         """Run the warm-up and all batches."""
-        plan = self.plan
-        self._let_arrive(warmup_blocks(plan, self.source), 0)
-        refuse_if_ended(self.source)
-        for batch in range(plan.batches):
-            self._run_batch(batch)
-        check_servers(self.model, self.state, self.source.now)
+        self.warm_up(_warmup_blocks(self.plan, self.source))
+        if not self.source.more():
+            raise SimulationError(
+                "the warm-up leaves nothing of the list of arrivals to count; shorten it"
+            )
+        for batch in range(self.plan.batches):
+            self.run_batch(batch)
+        _check_servers(self.ring, self.state, self.source.now)
         return dataclasses.replace(self.tallies, seconds=self.seconds + self.source.seconds)
+
+    @abstractmethod
+    def warm_up(self, blocks: Iterator[Block]) -> None:
+        """Let blocks of jobs arrive that are not counted."""
+
+    @abstractmethod
+    def run_batch(self, batch: int) -> None:
+        """Run one batch and write its tallies."""
+
+    def tell(self) -> None:
+        """Report the share of the arrivals that are done."""
+        planned = self.plan.jobs * self.plan.batches
+        self.report(min(1.0, float(self.source.arrived.sum()) / planned))
+
+
+@final
+class _LossReplication(Replication):
+    """A replication without waiting places."""
+
+    def warm_up(self, blocks: Iterator[Block]) -> None:
+        """Let blocks of jobs arrive that are not counted."""
+        self._let_arrive(blocks, 0)
 
     def _let_arrive(self, blocks: Iterator[Block], batch: int, drawn: int = 0) -> None:
         """Let blocks of jobs arrive, then a number of jobs that the kernel draws."""
         from moldable.kernels.bucket_ring import bucket_ring
 
-        granted = np.zeros(self.model.widths.size, np.int64)
-        blocked = np.zeros(self.model.reach.size, np.int64)
+        granted = np.zeros(self.ring.widths.size, np.int64)
+        blocked = np.zeros(self.ring.reach.size, np.int64)
         counted = (granted, self.tallies.booked[batch, 0], blocked)
-        arrays = (*self.model.tables(), *self.state, *counted)
+        arrays = (*self.ring.tables(), *self.state, *counted)
         for block in blocks:
             self._timed(bucket_ring, *block, *arrays)
         most = max(1, int(SLICE / self.source.steps_per_job) // BLOCK) * BLOCK
@@ -273,13 +297,12 @@ class _Replication:
         started = time.thread_time()
         run(*arguments)
         self.seconds += time.thread_time() - started
-        planned = self.plan.jobs * self.plan.batches
-        self.report(min(1.0, float(self.source.arrived.sum()) / planned))
+        self.tell()
 
-    def _run_batch(self, batch: int) -> None:
+    def run_batch(self, batch: int) -> None:
         """Run one batch and write its tallies."""
         plan, source, tallies = self.plan, self.source, self.tallies
-        kinds, per_time = self.model.widths.size, self.model.buckets_per_time
+        kinds, per_time = self.ring.widths.size, self.ring.buckets_per_time
         before, opened, booked = source.arrived.copy(), source.now, tallies.booked[batch, 0]
         booked[:] = 0.0
         left_before = self.state.survey(kinds, opened, opened).left

@@ -1,4 +1,4 @@
-"""Run replications until they are enough, and summarise them.
+"""Run replications until the requested precision is reached, and summarise them.
 
 One round if a number is given; with a precision, rounds of growing size until both intervals are
 narrow enough or the number of arrivals is exhausted.
@@ -16,11 +16,11 @@ import numpy as np
 
 from moldable.errors import SimulationError
 from moldable.simulation import estimates, queue_estimates
+from moldable.simulation.controls import controlled_blocking
 from moldable.simulation.plan import Plan, Tallies, joined
 from moldable.simulation.replications import ChunkRunner, Progress, cut
 from moldable.system.estimate import Estimate
 from moldable.system.granted import by_width, quantiles, width_shares
-from moldable.system.loss_system import mean_size
 from moldable.system.performance import ClassPerformance, Performance, SimulationDetail
 from moldable.system.provenance import provenance
 from moldable.system.queueing import Queueing
@@ -52,6 +52,7 @@ class Run:
         executor: where they run; on threads of this process if None.
         progress: called with (finished, planned) replications.
         notes: warnings about the run.
+        controls: whether the blocking of all classes is estimated with control variates.
         tallies: of all replications so far.
         interrupted: whether the last round was stopped before its end.
     """
@@ -65,6 +66,7 @@ class Run:
     executor: Executor | None
     progress: Progress | None
     notes: list[str]
+    controls: bool = False
     tallies: Tallies = dataclasses.field(init=False)
     interrupted: bool = False
 
@@ -72,7 +74,7 @@ class Run:
         self.tallies = Tallies.empty(self.plan, ())
 
     def more(self, replications: range) -> bool:
-        """Run these replications, too; return whether all of them finished."""
+        """Run further replications; return whether all of them finished."""
         chunks = cut(replications, self.kernel, self.workers)
         runner = ChunkRunner(self.plan, self.kernel, chunks, self.progress)
         runner.run(self.workers, self.executor)
@@ -95,14 +97,14 @@ class Run:
         """Estimate the blocking and the mean execution time of all classes."""
         system, tallies = self.plan.system, self.tallies
         every = np.ones(len(system.workload.classes), dtype=np.bool_)
-        return (
-            estimates.blocking(tallies, every, system),
-            estimates.mean_time(tallies, every, system, self.estimator),
-        )
+        blocking = controlled_blocking(tallies, system) if self.controls else None
+        if blocking is None:
+            blocking = estimates.blocking(tallies, every, system)
+        return blocking, estimates.mean_time(tallies, every, system, self.estimator)
 
     def excess(self, precision: float) -> float:
         """Return how many times too wide the widest interval is."""
-        unit = mean_size(self.plan.system)
+        unit = self.plan.system.workload.mean_size
         blocking, time = self.figures()
         figures = [(blocking, 1.0), (time, unit)]
         waiting = self.queueing()
@@ -166,7 +168,7 @@ class Run:
                 seed=plan.seed,
                 kernel=self.kernel,
                 start=plan.start if isinstance(plan.start, str) else "given",
-                warmup=plan.warmup / mean_size(system),
+                warmup=plan.warmup / system.workload.mean_size,
                 converged=converged,
                 interrupted=self.interrupted,
             ),
@@ -187,16 +189,21 @@ class Run:
         )
 
 
-def run_until_precise(runs: Sequence[Run], replications: int) -> bool:
+def run_until_precise(runs: Sequence[Run], replications: int, step: int = STEP) -> bool:
     """Run one round, or as many as the precision needs; return whether it was reached.
 
     All runs have the same replications, so that they can be compared one by one.
+
+    Args:
+        runs: to continue.
+        replications: of the first round.
+        step: replications are added in multiples of this, where a precision is asked for.
     """
     one = runs[0]
     most = max(2, one.max_jobs // one.plan.jobs)
     done, wanted = 0, replications
     if one.precision is not None:
-        wanted = min(max(replications, STEP), most)
+        wanted = min(max(replications, step), most)
     while True:
         if not all(run.more(range(done, wanted)) for run in runs):
             return False
@@ -211,8 +218,8 @@ def run_until_precise(runs: Sequence[Run], replications: int) -> bool:
                 run.notes.append(note)
             return False
         done = wanted
-        needed = math.ceil(done * min(1.1 * excess**2, GROWTH) / STEP) * STEP
-        wanted = min(max(needed, done + STEP), most)
+        needed = math.ceil(done * min(1.1 * excess**2, GROWTH) / step) * step
+        wanted = min(max(needed, done + step), most)
 
 
 def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:

@@ -15,6 +15,7 @@ from moldable.errors import SimulationError
 from moldable.model.scenario import ScenarioOrFile
 from moldable.model.units import SECONDS, parse_duration
 from moldable.policies.policy import Policy
+from moldable.simulation.arrival_source import refuse_bad_labels
 from moldable.simulation.estimates import ESTIMATORS
 from moldable.simulation.plan import MAIN, Plan
 from moldable.simulation.replications import (
@@ -43,7 +44,7 @@ MOST_REPLICATIONS: Final = 10**6
 @final
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The arguments of `simulate`."""
+    """The arguments of `simulate`, and how it estimates."""
 
     jobs: int | None = None
     replications: int = 64
@@ -57,6 +58,8 @@ class RunOptions:
     executor: Executor | None = None
     progress: Progress | None = None
     slowdown_threshold: float | str | None = None
+    controls: bool = False
+    """Whether the blocking of all classes is estimated with control variates."""
 
     def __post_init__(self) -> None:
         check_seed_and_threads(self.seed, self.threads)
@@ -114,7 +117,7 @@ def simulate(
             long in the bounded slowdown, such as "10 s"; by default 10 s if the scenario has a unit
             of time.
 
-    Example:
+    Examples:
         >>> answer = simulate(Scenario.single([1, 1.8], 0.8, 8), "fixed:2", jobs=10_000, seed=1)
         >>> answer.blocking.interval[0] < 0.3 < answer.blocking.interval[1]
         False
@@ -163,7 +166,7 @@ def prepare_run(
             "use 'assigned' or 'realised'",
             "estimator",
         )
-    _refuse_bad_labels(system)
+    refuse_bad_labels(system.scenario)
     refuse_unstable(system)
     initial_counts(system, options.start, np.random.default_rng(0))  # refuses a bad start
     first_round = options.replications if precision is None else max(options.replications, STEP)
@@ -187,6 +190,7 @@ def prepare_run(
         executor=options.executor,
         progress=options.progress,
         notes=notes,
+        controls=options.controls,
     )
 
 
@@ -200,7 +204,7 @@ def slowdown_bound(system: System, threshold: float | str | None) -> float | Non
         return None if unit is None or not system.places else HABIT / SECONDS[unit]
     if not system.places:
         raise SimulationError(
-            f"{threshold} is of no use: without waiting places every job starts at once; add "
+            f"{threshold} has no effect: without waiting places every job starts at once; add "
             f"waiting places or leave it out",
             "slowdown_threshold",
         )
@@ -228,13 +232,4 @@ def _refuse_unbounded_variance(system: System, estimator: str, precision: float 
         raise SimulationError(
             f"sizes without a variance give the {estimator!r} mean time no interval, so no "
             f"precision can be reached; use the 'assigned' estimator"
-        )
-
-
-def _refuse_bad_labels(system: System) -> None:
-    labels = system.arrivals.labels
-    if labels is not None and int(labels.max()) >= len(system.workload.classes):
-        raise SimulationError(
-            f"an arrival has class {int(labels.max())}, but the workload has only "
-            f"{len(system.workload.classes)} classes, counted from 0"
         )

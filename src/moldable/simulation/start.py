@@ -75,7 +75,7 @@ def _pools(system: System) -> list[tuple[Ints, int]]:
 
 def _offered(system: System) -> Floats:
     """Return the mean number of jobs of each kind on infinitely many servers."""
-    rates = np.array([job_class.arrival_rate for job_class in system.workload.classes])
+    rates = system.workload.rates
     wished = np.array([system.wishes[j][-1, k] for k, j in enumerate(system.kind_class)])
     offered: Floats = rates[system.kind_class] * wished * system.kind_scale
     return offered

@@ -18,12 +18,12 @@ from typing import Final
 import numpy as np
 
 from moldable.arrays import Floats
-from moldable.errors import SimulationError
+from moldable.errors import NearlySaturatedError, SimulationError
 from moldable.model.arrivals import ArrivalTimes, Renewal
 from moldable.simulation.plan import PILOT, Plan, Tallies
 from moldable.simulation.replications import RUNNERS
 from moldable.simulation.start import exactly_stationary
-from moldable.system.loss_system import System, mean_size
+from moldable.system.loss_system import System
 from moldable.system.saturation import saturated_throughput
 from moldable.threads import interruptible
 
@@ -64,7 +64,7 @@ def warmup_of(plan: Plan, kernel: str, requested: float | None) -> tuple[float, 
         kernel: which runs the pilot.
         requested: length in mean sizes; chosen by a pilot if None.
     """
-    unit, rate = mean_size(plan.system), plan.system.workload.arrival_rate
+    unit, rate = plan.system.workload.mean_size, plan.system.workload.arrival_rate
     if requested is not None:
         _refuse_endless(plan, requested * unit * rate, "ask for a shorter warm-up")
         return requested * unit, []
@@ -79,7 +79,8 @@ def warmup_of(plan: Plan, kernel: str, requested: float | None) -> tuple[float, 
     if plan.system.places:
         relaxation = relaxation_time(plan.system)
         time = max(time, RELAXATIONS * relaxation)
-        _refuse_endless(plan, time * rate, "ask for more jobs, or give warmup= (--warmup)")
+        fix = "ask for more jobs, or give warmup= (--warmup)"
+        _refuse_endless(plan, time * rate, fix, queue=RELAXATIONS * relaxation >= time)
         if plan.jobs / rate < SHORT * relaxation:
             notes.append(
                 f"at this load the queue changes slowly: a replication of {plan.jobs:,} arrivals "
@@ -89,8 +90,8 @@ def warmup_of(plan: Plan, kernel: str, requested: float | None) -> tuple[float, 
     if unsettled is None:
         return time, notes
     note = (
-        f"the pilot did not settle within {unsettled / unit:.3g} mean sizes, so a warm-up of "
-        f"{time / unit:.3g} may be too short; give --warmup (in Python: warmup=)"
+        f"the pilot run did not reach equilibrium within {unsettled / unit:.3g} mean sizes, so "
+        f"a warm-up of {time / unit:.3g} may be too short; give --warmup (in Python: warmup=)"
     )
     return time, [*notes, note]
 
@@ -99,6 +100,19 @@ def queue_warmup(system: System) -> float:
     """Return a warm-up that is long enough for a queue, without a pilot."""
     slowest = float(np.max(system.kind_scale))
     return max(LEAST[False] * slowest, RELAXATIONS * relaxation_time(system))
+
+
+def refuse_nearly_saturated(system: System, most: float) -> None:
+    """Refuse a queue whose state is remembered so long that its warm-up has too many arrivals."""
+    if not system.places:
+        return
+    arrivals = RELAXATIONS * relaxation_time(system) * system.workload.arrival_rate
+    if arrivals > most:
+        raise NearlySaturatedError(
+            f"under policy {system.policy_name} {system.servers} servers are nearly saturated: "
+            f"the queue changes so slowly that it needs a warm-up of {arrivals:.2g} arrivals, more "
+            f"than {most:.2g}; add servers, or lower the load"
+        )
 
 
 def relaxation_time(system: System) -> float:
@@ -112,7 +126,7 @@ def relaxation_time(system: System) -> float:
     if throughput is None:
         # Jobs that hold out for servers waste some; the best widths are a guess of the rest.
         best = max(float((c.speedup.speedups / c.speedup.widths).max()) for c in classes)
-        throughput = best * system.servers / mean_size(system)
+        throughput = best * system.servers / system.workload.mean_size
     spare = max(abs(1.0 - arrivals / throughput), FEW_PLACES / (system.places + 1.0), CLOSEST)
     sizes = sum(c.offered * min(c.size.variance, MOST_VARIABLE) for c in classes)
     sizes /= sum(c.offered for c in classes)
@@ -121,14 +135,19 @@ def relaxation_time(system: System) -> float:
     return 2.0 * max(1.0, sizes + min(between, MOST_VARIABLE)) / (throughput * spare**2)
 
 
-def _refuse_endless(plan: Plan, arrivals: float, fix: str) -> None:
-    """Refuse a warm-up that lasts much longer than what is counted."""
+def _refuse_endless(plan: Plan, arrivals: float, fix: str, *, queue: bool = False) -> None:
+    """Refuse a warm-up that is much longer than the counted time; a queue may be the reason."""
     most = max(LONGEST, LONGEST_SHARE * plan.jobs)
-    if arrivals > most:
-        raise SimulationError(
-            f"the slowest jobs need a warm-up of {arrivals:.2g} arrivals in each replication, more "
-            f"than {most:.2g}; {fix}, lower the load, or leave the slowest class out"
-        )
+    if arrivals <= most:
+        return
+    needing, last = "the slowest jobs need", "leave the slowest class out"
+    if queue:
+        needing = "at this load the queue changes so slowly that it needs"
+        last = "take fewer waiting places"
+    raise SimulationError(
+        f"{needing} a warm-up of {arrivals:.2g} arrivals in each replication, more than "
+        f"{most:.2g}; {fix}, lower the load, or {last}"
+    )
 
 
 def choose_warmup(

@@ -84,7 +84,7 @@ def chain_model(system: System) -> ChainModel | None:
     owner = system.kind_class
     rates = leave[owner] / system.kind_scale[:, None]
     widths = np.repeat(system.kind_width.astype(float), phases)
-    arrival = sum(job_class.arrival_rate for job_class in system.workload.classes)
+    arrival = system.workload.arrival_rate
     return ChainModel(
         rates.ravel(),
         widths,
@@ -113,7 +113,7 @@ def outcomes(system: System, wishes: tuple[Floats, ...], reach: int | None = Non
     reach = max(rows.shape[0] for rows in wishes) - 1 if reach is None else reach
     slots = system.kind_width.size * start.shape[1]
     found = np.zeros((reach + 1, slots + len(classes)))
-    arrival_rate = sum(job_class.arrival_rate for job_class in classes)
+    arrival_rate = system.workload.arrival_rate
     for j, job_class in enumerate(classes):
         rows = wishes[j][np.minimum(np.arange(reach + 1), wishes[j].shape[0] - 1)]
         share = job_class.arrival_rate / arrival_rate

@@ -23,11 +23,14 @@ from moldable.policies.equi import Equi
 
 MOST_PLACES: Final = 50_000_000
 """Waiting places up to which the distribution is listed."""
+CONSERVED: Final = 1e-9
+"""Largest difference between departing and accepted jobs, relative to the arriving ones."""
 
 
-def jobs_present(scenario: Scenario) -> Floats:
-    """Return the distribution of the number of jobs under EQUI, from 0 to the servers."""
-    return _normalised(_log_steps(scenario))
+def jobs_present(scenario: Scenario, places: int = 0) -> Floats:
+    """Return the distribution of the number of jobs under EQUI, from 0 to the servers + places."""
+    steps = _log_steps(scenario)
+    return _normalised(np.concatenate((steps, np.full(places, steps[-1]))))
 
 
 def _log_steps(scenario: Scenario) -> Floats:
@@ -93,15 +96,21 @@ def equi_queue(scenario: Scenario, places: float) -> EquiQueue:
     if math.isinf(places):
         return _unlimited(steps, servers, job_class)
     places = checked_int(places, "places", ChainError, least=0, most=MOST_PLACES)
-    law = _normalised(np.concatenate((steps, np.full(places, steps[-1]))))
+    law = jobs_present(scenario, places)
     jobs, blocking = np.arange(law.size), float(law[-1])
+    accepted = job_class.arrival_rate * (1.0 - blocking)
+    departures = Equi.departure_rates(job_class, servers)[np.minimum(jobs, servers)]
+    if not abs(float(law @ departures) - accepted) <= CONSERVED * job_class.arrival_rate:
+        raise ChainError(
+            "the distribution of equi fails rate conservation: a bug, please report it"
+        )
     present = float(law @ jobs)
     return EquiQueue(
         blocking=blocking,
         arrivals_waiting=float(law[servers:-1].sum()),
         mean_jobs=present,
         mean_queue=float(law[servers:] @ (jobs[servers:] - servers)),
-        mean_response=present / (job_class.arrival_rate * (1.0 - blocking)),
+        mean_response=present / accepted,
         busy_fraction=float(law @ busy_share(job_class, servers, jobs)),
     )
 

@@ -19,11 +19,7 @@ class Estimate(float):
     It is a float: compare it, calculate with it, format it. The interval is not carried through
     calculations.
 
-    Args:
-        value: the estimate.
-        interval: its interval; None if there is no valid one.
-
-    Example:
+    Examples:
         >>> blocking = Estimate(0.0312, (0.0302, 0.0322))
         >>> blocking < 0.05, f"{blocking:.3f}", str(blocking)
         (True, '0.031', '0.03120 ± 0.00100')
@@ -33,7 +29,12 @@ class Estimate(float):
     _interval: Interval | None
 
     def __new__(cls, value: float, interval: Interval | None) -> Self:
-        """Make an immutable number, as those of Python are."""
+        """Make an immutable number.
+
+        Args:
+            value: the estimate.
+            interval: its interval; None if there is no valid one.
+        """
         self = super().__new__(cls, value)
         self._interval = interval
         return self

@@ -91,31 +91,18 @@ class System:
         return isinstance(self.arrivals, Poisson)
 
 
-def mean_size(system: System) -> float:
-    """Return the mean size over the jobs of all classes."""
-    offered = sum(job_class.offered for job_class in system.workload.classes)
-    return offered / system.workload.arrival_rate
-
-
 def build_system(scenario: ScenarioOrFile, policy: Rule) -> System:
     """Tabulate the policy and keep the kinds that can occur."""
     scenario = checked_scenario(scenario)
     if scenario.servers > MOST_SERVERS:
         raise SimulationError(
-            f"{scenario.servers} is beyond the {MOST_SERVERS:,} that can be held in memory; the "
-            f"limits of large clusters are what moldable optimum gives",
+            f"{scenario.servers} is beyond the {MOST_SERVERS:,} that fit in memory; for the limit "
+            f"of large clusters use moldable optimum",
             "servers",
-        )
-    policy = as_policy(policy, scenario)
-    if isinstance(policy, Equi):
-        raise SimulationError(
-            "equi is preemptive: its jobs keep no width, so it is known in closed form only; use "
-            "evaluate(...)",
-            "policy",
         )
     workload = scenario.workload
     shared = workload.sharing == "pool"
-    pools, policy = _pools_and_policy(scenario, policy)
+    pools, policy = pools_and_policy(scenario, policy)
     table = policy.tabulate(workload, pools)
     waiting = tabulate_waiting(scenario, policy, table) if scenario.waiting else ()
     kept = _occurring(table, waiting, pools, shared=shared)
@@ -161,7 +148,15 @@ def _refuse_never_granted(
             )
 
 
-def _pools_and_policy(scenario: Scenario, policy: Policy | None) -> tuple[tuple[int, ...], Policy]:
+def pools_and_policy(scenario: Scenario, rule: Rule) -> tuple[tuple[int, ...], Policy]:
+    """Return the servers that each class may use, and the policy; by default the usual one."""
+    policy = as_policy(rule, scenario)
+    if isinstance(policy, Equi):
+        raise SimulationError(
+            "equi is preemptive: its jobs keep no width, so it is known in closed form only; use "
+            "evaluate(...)",
+            "policy",
+        )
     if scenario.workload.sharing == "pool":
         pools = (scenario.servers,) * len(scenario.workload.classes)
         default = even_price if scenario.waiting else greedy_p

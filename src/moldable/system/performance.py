@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, final
+from typing import Any, Self, final
 
 from moldable.base_result import Result, Row
 from moldable.model.scenario import Scenario
@@ -26,7 +27,7 @@ class ClassPerformance:
         mean_jobs: its running jobs of each width, per server of the cluster.
         queueing: waiting and response times; None without waiting places.
 
-    Example:
+    Examples:
         >>> (jobs,) = evaluate(Scenario.single([1, 1.8], 0.8, 8)).classes
         >>> jobs.name, sorted(jobs.width_shares)
         ('jobs', [2])
@@ -75,7 +76,7 @@ class ExactDetail:
         error_bound: on its probabilities and, relatively, on the blocking.
         neglected_mass: bound on the probability of states that were left out.
 
-    Example:
+    Examples:
         >>> evaluate(Scenario.single([1, 1.8], 0.8, 8)).detail.states
         5
     """
@@ -101,7 +102,7 @@ class SimulationDetail:
         converged: whether the requested precision was reached; True if none was requested.
         interrupted: whether the run was stopped early.
 
-    Example:
+    Examples:
         >>> simulate(Scenario.single([1, 1.8], 0.8, 8), jobs=100, seed=1).detail.seed
         1
     """
@@ -143,7 +144,7 @@ class Performance(Result):
             slowdown.
         response_bound: mean response time that no policy beats; None where it is not known.
 
-    Example:
+    Examples:
         >>> answer = evaluate(Scenario.single([1, 1.8], 0.8, 8), "fixed:2")
         >>> answer.method, round(answer.blocking, 4), round(answer.mean_execution_time, 4)
         ('closed-form', 0.2661, 0.5556)
@@ -191,6 +192,15 @@ class Performance(Result):
         """Whether a simulation was stopped early; its figures are of the finished replications."""
         return isinstance(self.detail, SimulationDetail) and self.detail.interrupted
 
+    def whole(self) -> Self:
+        """Return the performance; raise KeyboardInterrupt if its run was stopped early.
+
+        Searches cannot continue with part of a run.
+        """
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return self
+
     @property
     def converged(self) -> bool:
         """Whether the requested precision was reached; True for exact answers."""
@@ -230,8 +240,9 @@ class Performance(Result):
     def _waiting(self) -> dict[str, Any]:
         if self.queueing is None:
             return {}
-        known = {name: getattr(self, name) for name in ("response_bound", "slowdown_threshold")}
-        return self.queueing.to_dict() | known
+        bound = math.nan if self.response_bound is None else self.response_bound
+        known = plain("response_bound", Estimate.exact(bound))
+        return self.queueing.to_dict() | known | {"slowdown_threshold": self.slowdown_threshold}
 
     def _found(self) -> dict[str, Any]:
         return {

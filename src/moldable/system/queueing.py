@@ -27,7 +27,7 @@ class Queueing:
         bounded_slowdown: mean of max(1, response time / max(execution time, threshold)); None where
             it is not known.
 
-    Example:
+    Examples:
         >>> jobs = Scenario.single([1], 0.8, 4, waiting="unlimited")
         >>> round(evaluate(jobs, "fixed:1").queueing.wait_probability, 6)
         0.596432

@@ -1,4 +1,4 @@
-"""A mean response time that no policy beats."""
+"""A lower bound of the mean response time of all policies."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from moldable.errors import UnstableError
 from moldable.model.arrivals import ArrivalTimes
 from moldable.model.assumptions import ROUNDING
 from moldable.policies.even_price import even_price
-from moldable.system.loss_system import System, build_system, mean_size
+from moldable.system.loss_system import System, build_system
 
 MOST_FILLED: Final = 10_000
 """Servers for which the jobs that fill an empty cluster are counted one by one."""
@@ -30,7 +30,7 @@ def saturated_throughput(system: System) -> float | None:
 
     It is not known where the head of the queue may wait although servers are idle.
     """
-    rates = np.array([job_class.arrival_rate for job_class in system.workload.classes])
+    rates = system.workload.rates
     shares = rates / rates.sum()
     filling = [rows.shape[0] - 1 for rows in system.wishes]
     waiting = [
@@ -45,7 +45,7 @@ def saturated_throughput(system: System) -> float | None:
 
 
 def refuse_unstable(system: System) -> None:
-    """Refuse an unlimited queue that grows for ever, and name the loads that could be carried.
+    """Refuse an unlimited queue that grows without limit, and name the loads that could be carried.
 
     A list of arrival times has its own rate, and an end.
     """
@@ -55,19 +55,27 @@ def refuse_unstable(system: System) -> None:
     arrivals = system.workload.arrival_rate
     if throughput is None or throughput > arrivals * (1.0 + ROUNDING):
         return
-    carried = throughput * mean_size(system) / system.servers
+    carried = throughput * system.workload.mean_size / system.servers
     stable = saturated_throughput(build_system(system.scenario, even_price(system.scenario)))
     other = ""
     # Loads below that of the policy itself are no alternative.
     if stable is not None and stable > throughput * (1.0 + ROUNDING):
-        other = f"; the even price carries {stable * mean_size(system) / system.servers:.3g}"
+        other = (
+            f"; the even price carries {stable * system.workload.mean_size / system.servers:.3g}"
+        )
     below = "loads below" if throughput > arrivals * (1.0 - ROUNDING) else "load"
+    digits = next((d for d in (3, 6, 9, 12) if _differ(carried, system.scenario.load, d)), 3)
     raise UnstableError(
         f"under policy {system.policy_name} the queue grows without limit: jobs arrive at rate "
-        f"{arrivals:.6g}, but it completes only {throughput:.6g} per unit of time while jobs wait; "
-        f"it can carry {below} {carried:.3g} here, not {system.scenario.load:.3g}{other}: lower "
-        f"the load, choose another policy, or limit the waiting places"
+        f"{arrivals:.{digits + 3}g}, but it completes only {throughput:.{digits + 3}g} per unit of "
+        f"time while jobs wait; it can carry {below} {carried:.{digits}g} here, not "
+        f"{system.scenario.load:.{digits}g}{other}: lower the load, choose another policy, or "
+        f"limit the waiting places"
     )
+
+
+def _differ(one: float, other: float, digits: int) -> bool:
+    return f"{one:.{digits}g}" != f"{other:.{digits}g}"
 
 
 class _HoldsError(Exception):
@@ -82,7 +90,7 @@ class _Blocks:
         self.freed, self.granted = cache(self._freed), cache(self._granted)
 
     def filled(self, servers: int, reach: int) -> float:
-        """Return the throughput of servers that jobs fill while nobody waits."""
+        """Return the throughput of servers that jobs fill while no job waits."""
         found, left = self._wide_grants(servers, max(reach, MOST_FILLED))
         sums = np.zeros(left + 1)
         for idle in range(1, left + 1):

@@ -19,6 +19,7 @@ import numpy as np
 from moldable.allocation.optimum import Optimum
 from moldable.arrays import Floats
 from moldable.base_result import Result, Row
+from moldable.checks import check_type
 from moldable.errors import LimitError
 from moldable.model.assumptions import ROUNDING
 
@@ -38,7 +39,7 @@ class FluidPath(Result):
         start: jobs per server at each allowed width at time 0, as a vector over
             `optimum.widths` or a mapping width -> jobs per server.
 
-    Example:
+    Examples:
         >>> path = FluidPath(optimum([1, 1.8, 2.5], 0.8), start=[0, 0, 0])
         >>> path.busy_fraction([0.0, 1.0]).round(4).tolist(), path.valid_until
         ([0.0, 0.8812], inf)
@@ -48,6 +49,7 @@ class FluidPath(Result):
     start: Sequence[float] | Floats | Mapping[int, float]
 
     def __post_init__(self) -> None:
+        check_type(self.optimum, Optimum, "optimum", LimitError, "optimum([1, 1.8], 0.8)")
         object.__setattr__(self, "start", _start(self.optimum, self.start))
 
     def at(self, times: float | Sequence[float] | Floats) -> Floats:

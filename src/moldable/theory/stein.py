@@ -48,7 +48,7 @@ class Bounds(Result):
         optimum: the optimum that the bounds are about.
         alpha: of the regime.
 
-    Example:
+    Examples:
         >>> bounds([1, 1.8, 2.5], 0.8, 10**6).to_frame()["quantity"].tolist()
         ['distance', 'blocking', 'time_gap']
     """
@@ -93,7 +93,7 @@ def bounds(speedup: Curve, load: float, servers: int, *, alpha: float = 0.0) -> 
         servers: n.
         alpha: how the load approaches 1 as n grows, for `order`; 0 for a fixed load.
 
-    Example:
+    Examples:
         >>> bounds([1, 1.8, 2.5], 0.8, 1000).proof
         'complete'
     """

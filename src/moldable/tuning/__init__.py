@@ -1,4 +1,4 @@
-"""A policy for a target."""
+"""Policy tuning: find the best policy for a target."""
 
 import lazy_loader
 

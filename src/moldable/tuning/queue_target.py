@@ -1,4 +1,4 @@
-"""What a policy of a cluster that queues is tuned for."""
+"""The target for which a policy of a cluster with a queue is tuned."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from moldable.system.performance import Performance
 from moldable.system.queueing import Queueing
 
 LEAST_RESPONSE: Final = "least_response"
+WAITING_LIMITS: Final = frozenset({"max_wait_probability", "max_mean_wait"})
 RULES: Final = {
     "max_wait_probability": (1.0, "be above 0 and below 1, such as 0.1"),
     "max_mean_wait": (math.inf, "be finite and above 0, such as 0.5"),
@@ -75,13 +76,26 @@ class QueueTarget:
         most, rule = RULES[name]
         if not 0.0 < value < most:
             raise ControlError(f"{value:g} must {rule}", name)
-        size = sum(c.offered for c in scenario.workload.classes) / scenario.workload.arrival_rate
+        size = scenario.workload.mean_size
         return cls(name, value * size if name == "blocking_cost" else value, value)
 
     @property
     def limited(self) -> bool:
         """Whether there is a limit to keep."""
         return self.name.startswith("max_")
+
+    @property
+    def limits_waiting(self) -> bool:
+        """Whether the limit is on waiting."""
+        return self.name in WAITING_LIMITS
+
+    def costs(self, strictness: float) -> dict[str, float]:
+        """Return what the value policy charges for; the stricter, the lower the limited figure."""
+        if self.name == "blocking_cost":
+            return {"blocking_cost": self.given}
+        if self.name == "max_blocking":
+            return {"blocking_cost": 1.0 + strictness}
+        return {"waiting_cost": 1.0 + strictness}
 
     def figure(self, answer: Performance) -> Estimate:
         """Return the limited figure."""

@@ -17,14 +17,13 @@ from moldable.model.scenario import Scenario
 from moldable.model.sizes import Exponential
 from moldable.model.units import duration
 from moldable.optimal.constrained import (
-    LagrangianSearch,
+    fastest_policy,
     least_blocking,
     least_blocking_within,
     least_time,
 )
 from moldable.optimal.control import OptimalControl, optimal_control
 from moldable.optimal.least import LeastBlocking, LeastTime
-from moldable.optimal.problem import control_problem
 from moldable.system.performance import Performance
 from moldable.tuning.targets import Target
 
@@ -142,8 +141,7 @@ def _least_possible(scenario: Scenario, target: Target, states: int) -> float | 
         return None
     try:
         if target.on_time:
-            search = LagrangianSearch(control_problem(scenario), CLOSE)
-            return search.fastest().mean_execution_time
+            return fastest_policy(scenario, CLOSE).mean_execution_time
         found = least_blocking(scenario, tolerance=CLOSE)
     except ChainError:
         return None  # figures at the ends of the floating-point range

@@ -1,23 +1,25 @@
-"""How a tuned policy performs where the assumptions behind it fail."""
+"""Performance of a tuned policy when its assumptions fail."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
-from moldable.errors import MoldableError
+from moldable.errors import MoldableError, UnstableError
 from moldable.model.arrivals import ArrivalTimes, Poisson, Renewal
 from moldable.model.scenario import Scenario
 from moldable.model.sizes import Lognormal
 from moldable.policies.policy import Policy
 from moldable.system.performance import Performance
 from moldable.tuning.evaluator import Evaluator
-from moldable.tuning.targets import Target
 
 BURSTINESS: Final = 3.0
 """Coefficient of variation of interarrival times; 2 to 9 in the logs of real clusters."""
 GROWTH: Final = 1.1
 PRECISION: Final = 0.05
+UNSEEDED: Final = 1
+"""Seed if nothing else is simulated and none is given, so that answers are reproducible."""
 
 
 @final
@@ -39,25 +41,24 @@ class Stress:
 
 
 def stresses(
-    scenario: Scenario, policy: Policy, target: Target, *, seed: int, threads: int | None
-) -> tuple[Stress, ...]:
-    """Evaluate a policy under burstier arrivals and under more load.
+    scenario: Scenario, policy: Policy, evaluator: Callable[[Scenario], Evaluator]
+) -> tuple[tuple[Stress, ...], tuple[str, ...]]:
+    """Return the performance under burstier arrivals and more load, and where the queue grows.
 
     Args:
         scenario: for which the policy was tuned.
         policy: the tuned policy.
-        target: its target.
-        seed: random seed of simulations.
-        threads: threads of simulations; all cores by default.
+        evaluator: returns an evaluator for another scenario.
     """
-    found = []
+    found, growing = [], []
     for name, other in stress_cases(scenario).items():
-        evaluate = Evaluator(other, target, precision=PRECISION, seed=seed, threads=threads)
         try:
-            found.append(Stress(name, evaluate(policy)))
-        except MoldableError:  # it cannot be simulated; the tuned figures hold all the same
+            found.append(Stress(name, evaluator(other)(policy)))
+        except UnstableError:
+            growing.append(name)
+        except MoldableError:  # it cannot be simulated; the other figures are valid
             continue
-    return tuple(found)
+    return tuple(found), tuple(growing)
 
 
 def stress_cases(scenario: Scenario) -> dict[str, Scenario]:

@@ -8,12 +8,13 @@ from typing import Final, final
 
 from moldable.policies.policy import Policy
 from moldable.system.performance import Performance
-from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.evaluator import LossEvaluator
 from moldable.tuning.families import Family
 from moldable.tuning.targets import Target
 
-UNUSED, UNUSED_SIMULATED, UNUSED_RARE = 1e-4, 0.005, 0.15
-"""Share of the limit that may stay unused: exact answers, simulation, importance splitting."""
+UNUSED, UNUSED_SIMULATED, UNUSED_RARE = 1e-4, 0.5, 0.15
+"""Share of the limit that may stay unused: with exact answers; with simulation, as a multiple of
+its precision; with importance splitting."""
 CLOSING, DRAWS = 3, 8
 """Least number of evaluations after the limit is bracketed; most evaluations of mixtures."""
 TRIES: Final = 40
@@ -45,7 +46,7 @@ class Point:
 class LimitSearch:
     """Brackets the limit and closes in on it; `points` are all evaluated policies by parameter."""
 
-    def __init__(self, family: Family, evaluate: Evaluator, target: Target, aim: float) -> None:
+    def __init__(self, family: Family, evaluate: LossEvaluator, target: Target, aim: float) -> None:
         self.family, self.evaluate, self.target, self.aim = family, evaluate, target, aim
         self.points: dict[float, Point] = {}
 
@@ -108,7 +109,9 @@ class LimitSearch:
         """Return the share of the limit that may stay unused."""
         if point.answer.method != "simulate":
             return UNUSED
-        return UNUSED_RARE if self.evaluate.rare else UNUSED_SIMULATED
+        if self.evaluate.rare:
+            return UNUSED_RARE
+        return UNUSED_SIMULATED * self.evaluate.precision
 
     def _close(self, point: Point) -> bool:
         """Return whether the limit is kept and nearly used up."""
@@ -152,7 +155,7 @@ class LimitSearch:
         return found
 
 
-def least_cost(family: Family, evaluate: Evaluator, target: Target) -> Point:
+def least_cost(family: Family, evaluate: LossEvaluator, target: Target) -> Point:
     """Return the policy of least cost in a family, after a few evaluations."""
     from scipy.optimize import minimize_scalar
 

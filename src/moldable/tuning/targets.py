@@ -1,4 +1,4 @@
-"""What a policy is tuned for: a limit on blocking or on time, or a blocking cost."""
+"""Targets for tuning: a limit on blocking or on time, or a blocking cost."""
 
 from __future__ import annotations
 

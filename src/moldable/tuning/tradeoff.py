@@ -1,10 +1,10 @@
-"""Blocking against time: the value policy at several blocking costs, beside the optimum's curve."""
+"""Blocking against time: the value policy at several blocking costs, and the optimum's curve."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 from moldable.base_result import Result, Row
 from moldable.errors import ChainError
@@ -19,11 +19,13 @@ from moldable.policies.greedy import Greedy
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
 from moldable.system.performance import Performance
-from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.evaluator import LossEvaluator
 from moldable.tuning.families import ValueTables, optimal_shares
 from moldable.tuning.polish import Polish
 from moldable.tuning.targets import Target
 from moldable.tuning.tuning import ProgressCallback, no_progress, weights_are_not_counted
+
+NOT_ASKED: Final = "the optimum over all policies was not asked for"
 
 
 @final
@@ -64,7 +66,7 @@ class ValueTradeoff(Result):
         seed: that reproduces the result; None if nothing was simulated.
         warnings: what a reader should know.
 
-    Example:
+    Examples:
         >>> value_tradeoff(Scenario.single([1, 1.8], 0.8, 8), [2, 8]).to_frame()["policy"].tolist()
         ['true optimum', 'true optimum', 'value policy', 'value policy', 'greedy(p*)', 'greedy']
     """
@@ -125,35 +127,38 @@ def value_tradeoff(
     scenario: ScenarioOrFile,
     blocking_costs: Iterable[float] = BLOCKING_COSTS,
     *,
+    optimum: bool = True,
     precision: float = 0.01,
     seed: int | None = None,
     threads: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> ValueTradeoff:
-    """Evaluate the value policy at several blocking costs, beside the optimum over all policies.
+    """Evaluate the value policy at several blocking costs, and the optimum over all policies.
 
     Args:
         scenario: classes that share one pool, and their arrivals.
         blocking_costs: costs of a blocked job, in mean sizes.
+        optimum: whether to compute the optimum over all policies, which may take minutes.
         precision: target relative half-width of the 95 % confidence intervals of simulations.
         seed: random seed of simulations; a fresh one if not given.
         threads: threads of simulations; all cores by default.
         progress: called with a description of each step when it begins.
 
-    Example:
+    Examples:
         >>> value_tradeoff(Scenario.single([1, 1.8], 0.8, 8), [2, 8]).value_policy[0].blocking_cost
         2.0
     """
     scenario, report = checked_scenario(scenario), progress or no_progress
     costs, kinds = checked_blocking_costs(blocking_costs), Kinds.of(scenario)
     target = Target.of(kinds.mean_size, blocking_cost=max(costs[0], 1.0))
-    evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
-    report("computing the true optimum")
-    curve, why = None, ""
-    try:
-        curve = tradeoff(scenario, costs, threads=threads)
-    except ChainError as error:
-        why = str(error)
+    evaluate = LossEvaluator(scenario, target, precision=precision, seed=seed, threads=threads)
+    curve, why = None, NOT_ASKED
+    if optimum:
+        report("computing the true optimum")
+        try:
+            curve, why = tradeoff(scenario, costs, threads=threads), ""
+        except ChainError as error:
+            why = str(error)
     report("evaluating the value policy")
     tables = ValueTables(kinds, target, Polish.of(kinds))
     policies = [tables.policy(tables.parameter(cost)) for cost in costs]

@@ -1,4 +1,4 @@
-"""A tuned policy, beside others under the same target."""
+"""A tuned policy, compared with others under the same target."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tuned(Result):
             if there is no limit.
         stresses: performance where arrivals are burstier or the load is higher.
 
-    Example:
+    Examples:
         >>> tuned = tune(Scenario.single([1, 1.8, 2.5], 0.8, 8), max_blocking=0.2)
         >>> tuned.policy.grant("jobs", idle=8), tuned.certified
         (3, True)

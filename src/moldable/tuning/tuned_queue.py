@@ -1,4 +1,4 @@
-"""Tune a policy of a cluster that queues, and show it beside others and what bounds it."""
+"""Tune a policy of a cluster with a queue, and compare it with other policies and bounds."""
 
 from __future__ import annotations
 
@@ -6,44 +6,35 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, final
 
 from moldable.allocation.division import reserve
 from moldable.base_result import Result, Row
-from moldable.errors import ChainError, InfeasibleError, MoldableError
-from moldable.exact.queue_size import predicted_queue_states
+from moldable.errors import InfeasibleError
 from moldable.files.policy_file import policy_data
-from moldable.model.arrivals import ArrivalTimes, Poisson
+from moldable.model.arrivals import ArrivalTimes
 from moldable.model.scenario import Scenario
-from moldable.model.sizes import Exponential
 from moldable.model.units import duration
-from moldable.optimal.queueing import OptimalQueueing, optimal_queueing
+from moldable.optimal.queue_limit import LeastResponse
+from moldable.optimal.queueing import OptimalQueueing
 from moldable.policies.even_price import even_price
 from moldable.policies.policy import Policy
-from moldable.system.loss_system import build_system
 from moldable.system.performance import Performance
-from moldable.tuning.queue_evaluator import QueueEvaluator
-from moldable.tuning.queue_target import LEAST_RESPONSE, QueueTarget
+from moldable.tuning.evaluator import QueueEvaluator
+from moldable.tuning.queue_reference import NO_OPTIMUM, STATES, bounded, known_optimum
+from moldable.tuning.queue_target import LEAST_RESPONSE, WAITING_LIMITS, QueueTarget
 from moldable.tuning.queue_tuning import Candidate, QueueSearch, not_reached
-from moldable.tuning.robustness import Stress, stress_cases
+from moldable.tuning.robustness import PRECISION, UNSEEDED, Stress, stresses
 
 ATTEMPTS: Final = 4
 """To certify a simulated policy."""
-STATES: Final = {False: 60_000, True: 3_000_000}
-"""States up to which the optimum is computed: at once, and if it is asked for."""
-NO_OPTIMUM: Final = (
-    f"the true optimum is not known here: it needs exponential sizes, Poisson arrivals, no limit, "
-    f"classes with the same narrowest width and at most {STATES[True]:,} states"
-)
-TOLERANCE: Final = 1e-5
-UNSEEDED: Final = 1
-"""Seed of stress tests where nothing else is simulated and none is given: answers repeat."""
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class TunedQueue(Result):
-    """A tuned policy of a cluster that queues, beside others.
+    """A tuned policy of a cluster with a queue, compared with others.
 
     Attributes:
         policy: the policy.
@@ -52,7 +43,7 @@ class TunedQueue(Result):
         default: the even price with its default parameters.
         fixed: the best fixed width under the same target; None if none keeps it.
         fixed_width: that width.
-        optimum: the optimum over all policies, where that is known.
+        optimum: the optimum over all policies under the same target, where that is known.
         best_execution_time: least mean execution time of any stable policy, D*; None if the cluster
             cannot carry the load, or arrivals are a list with a rate of its own.
         target: the target by name, with its value; None for the least mean response time.
@@ -63,7 +54,7 @@ class TunedQueue(Result):
         stresses: performance where arrivals are burstier or the load is higher.
         growing: those of these cases in which the queue grows without limit.
 
-    Example:
+    Examples:
         >>> tuned = tune(Scenario.single([1, 1.8, 2.5], 0.8, 8, waiting="unlimited"))
         >>> tuned.performance.queueing.mean_response_time < 1.17
         True
@@ -75,7 +66,7 @@ class TunedQueue(Result):
     default: Performance | None
     fixed: Performance | None
     fixed_width: int | None
-    optimum: OptimalQueueing | None
+    optimum: OptimalQueueing | LeastResponse | None
     best_execution_time: float | None
     target: dict[str, float | None]
     precision: float
@@ -94,6 +85,11 @@ class TunedQueue(Result):
     def limited(self) -> bool:
         """Whether there is a limit to keep."""
         return any(name.startswith("max_") for name in self.target)
+
+    @property
+    def limits_waiting(self) -> bool:
+        """Whether the limit is on waiting: the optimum under such a limit is not known."""
+        return not self.target.keys().isdisjoint(WAITING_LIMITS)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, ready for JSON."""
@@ -161,15 +157,18 @@ def tune_queue(
 ) -> TunedQueue:
     """Find a policy; see `tune`."""
     evaluate = QueueEvaluator(scenario, precision=precision, seed=seed, threads=threads)
-    chosen, answer, certified, fixed = _certified(scenario, target, evaluate, report)
+    search = QueueSearch(scenario, target, evaluate)
+    chosen, answer, certified, fixed = certified_policy(search, report)
     report("computing the true optimum")
-    best = _optimum(scenario, target, states=STATES[optimum])
+    best = known_optimum(scenario, target, STATES[optimum])
+    answer = bounded(scenario, target, answer, STATES[optimum])
     if optimum and best is None:
         answer = dataclasses.replace(answer, warnings=(*answer.warnings, NO_OPTIMUM))
     report("evaluating burstier arrivals and more load")
     width = getattr(fixed.policy, "width", None) if fixed else None
     fixed_seed = evaluate.seed if seed is not None or evaluate.simulated else UNSEEDED
-    stressed, growing = _stresses(scenario, chosen.policy, fixed_seed, threads)
+    evaluator = partial(QueueEvaluator, precision=PRECISION, seed=fixed_seed, threads=threads)
+    stressed, growing = stresses(scenario, chosen.policy, evaluator)
     return TunedQueue(
         policy=chosen.policy.with_classes(scenario),
         family=chosen.label,
@@ -189,14 +188,11 @@ def tune_queue(
     )
 
 
-def _certified(
-    scenario: Scenario,
-    target: QueueTarget,
-    evaluate: QueueEvaluator,
-    report: Callable[[str], None],
+def certified_policy(
+    search: QueueSearch, report: Callable[[str], None]
 ) -> tuple[Candidate, Performance, bool, Candidate | None]:
     """Return the chosen policy, its performance, whether it keeps the limit, and a fixed width."""
-    search = QueueSearch(scenario, target, evaluate)
+    scenario, target, evaluate = search.scenario, search.target, search.evaluate
     for attempt in range(1, ATTEMPTS + 1):
         report("trying fixed widths")
         fixed = search.fixed()
@@ -204,11 +200,11 @@ def _certified(
         search.families()
         chosen = search.best()
         if not search.found:
-            evaluate.certify(even_price(scenario), attempt)  # an error that says why
+            evaluate(even_price(scenario), attempt)  # an error that says why
         if chosen is None:
             raise not_reached(target, search.nearest() if search.found else math.nan)
         report("certifying the best policy")
-        answer = evaluate.certify(chosen.policy, attempt)
+        answer = evaluate(chosen.policy, attempt)
         excess = target.excess(answer)
         if excess <= 1.0:
             return chosen, answer, True, fixed
@@ -223,22 +219,6 @@ def _certified(
     return chosen, answer, False, fixed
 
 
-def _optimum(scenario: Scenario, target: QueueTarget, states: int) -> OptimalQueueing | None:
-    """Return the optimum over all policies; None where it is not defined or too large."""
-    memoryless = isinstance(scenario.arrivals, Poisson) and all(
-        isinstance(c.size, Exponential) for c in scenario.workload.classes
-    )
-    if not memoryless or target.limited:
-        return None
-    try:
-        if predicted_queue_states(build_system(scenario, even_price(scenario))) > states:
-            return None
-        cost = None if target.name == LEAST_RESPONSE else target.given
-        return optimal_queueing(scenario, cost, tolerance=TOLERANCE)
-    except (ChainError, InfeasibleError):
-        return None
-
-
 def _best_execution_time(scenario: Scenario) -> float | None:
     if isinstance(scenario.arrivals, ArrivalTimes):
         return None
@@ -246,21 +226,3 @@ def _best_execution_time(scenario: Scenario) -> float | None:
         return reserve(scenario).mean_execution_time
     except InfeasibleError:
         return None
-
-
-def _stresses(
-    scenario: Scenario, policy: Policy, seed: int, threads: int | None
-) -> tuple[tuple[Stress, ...], tuple[str, ...]]:
-    """Return the performance in other cases, and the cases in which the queue grows."""
-    found, growing = [], []
-    for name, other in stress_cases(scenario).items():
-        evaluate = QueueEvaluator(other, precision=0.05, seed=seed, threads=threads)
-        try:
-            answer = evaluate(policy)
-        except MoldableError:  # it cannot be simulated; the tuned figures hold all the same
-            continue
-        if answer is None:
-            growing.append(name)
-        else:
-            found.append(Stress(name, answer))
-    return tuple(found), tuple(growing)

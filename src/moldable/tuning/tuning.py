@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Final, final
 
 from moldable.errors import ControlError
@@ -19,12 +20,12 @@ from moldable.model.units import parse_duration
 from moldable.policies.greedy import GreedyP
 from moldable.policies.kinds import Kinds
 from moldable.policies.thresholds import Thresholds
-from moldable.tuning.evaluator import Evaluator
+from moldable.tuning.evaluator import LossEvaluator
 from moldable.tuning.families import DesignLoads, Family, Static, ValueTables, optimal_shares
 from moldable.tuning.polish import Polish
 from moldable.tuning.queue_target import QueueTarget
 from moldable.tuning.reference import AT_ONCE, best, fits, not_reached, refuse_less_than_fastest
-from moldable.tuning.robustness import stresses
+from moldable.tuning.robustness import PRECISION, UNSEEDED, stresses
 from moldable.tuning.search import LimitSearch, Point, least_cost
 from moldable.tuning.targets import Target
 from moldable.tuning.tuned import Tuned
@@ -41,8 +42,6 @@ SAFETY: Final = 0.01
 """Logarithm by which the aim is lowered further after a failed attempt."""
 OSCILLATES: Final = math.log(2.0)
 """Logarithm of true over modelled blocking above which feedback is taken to oscillate."""
-UNSEEDED: Final = 1
-"""Seed of stress tests where nothing else is simulated and none is given: answers repeat."""
 NO_OPTIMUM: Final = (
     f"the true optimum is not known here: it needs exponential sizes, Poisson arrivals and at most "
     f"{MOST_STATES:,} states"
@@ -88,7 +87,7 @@ def tune(
         threads: threads of simulations; all cores by default.
         progress: called with a description of each step when it begins.
 
-    Example:
+    Examples:
         >>> tune(Scenario.single([1, 1.8, 2.5], 0.8, 8), max_blocking=0.2).thresholds
         '1 server from 1 idle, 1 (73.8 %) or 2 (26.2 %) from 2, 2 from 3, 3 from 6'
     """
@@ -123,10 +122,10 @@ def tune(
     target = Target.of(
         kinds.mean_size, max_blocking=max_blocking, blocking_cost=blocking_cost, max_time=max_time
     )
-    evaluate = Evaluator(scenario, target, precision=precision, seed=seed, threads=threads)
+    evaluate = LossEvaluator(scenario, target, precision=precision, seed=seed, threads=threads)
     refuse_less_than_fastest(scenario, target)
     states = MOST_STATES if optimum else AT_ONCE
-    tuned = _Tuning(kinds, target, evaluate, report).run(states)
+    tuned = Tuning(kinds, target, evaluate, report).run(states)
     report("computing the true optimum")
     known = best(scenario, target, states)
     notes: list[str] = []
@@ -136,7 +135,10 @@ def tune(
     answer = dataclasses.replace(answer, warnings=(*answer.warnings, *notes))
     report("evaluating burstier arrivals and more load")
     fixed = evaluate.seed if seed is not None or evaluate.simulated else UNSEEDED
-    stressed = stresses(scenario, tuned.policy, target, seed=fixed, threads=threads)
+    evaluator = partial(
+        LossEvaluator, target=target, precision=PRECISION, seed=fixed, threads=threads
+    )
+    stressed, _ = stresses(scenario, tuned.policy, evaluator)
     return dataclasses.replace(tuned, performance=answer, optimum=known, stresses=stressed)
 
 
@@ -145,13 +147,24 @@ def no_progress(step: str) -> None:
 
 
 @final
-class _Tuning:
-    """Searches the families of policies, and certifies the best of them."""
+class Tuning:
+    """Searches the families of policies, and certifies the best of them.
+
+    Attributes:
+        closest: the table that comes closest to a limit; None before the search.
+        static: whether to also try static widths.
+    """
 
     def __init__(
-        self, kinds: Kinds, target: Target, evaluate: Evaluator, report: ProgressCallback
+        self,
+        kinds: Kinds,
+        target: Target,
+        evaluate: LossEvaluator,
+        report: ProgressCallback,
+        *,
+        static: bool = True,
     ) -> None:
-        self.target, self.evaluate, self.report = target, evaluate, report
+        self.target, self.evaluate, self.report, self.static = target, evaluate, report, static
         self.scenario, self.servers = kinds.scenario, kinds.servers
         self.tables = ValueTables(kinds, target, Polish.of(kinds))
         self.closest: Point | None = None
@@ -181,7 +194,7 @@ class _Tuning:
             policy=point.policy.with_classes(self.scenario),
             thresholds=point.policy.describe(),
             performance=dataclasses.replace(answer, warnings=(*answer.warnings, *warnings)),
-            greedy_p=None if shares is None else self.evaluate(shares),
+            greedy_p=None if shares is None or not self.static else self.evaluate(shares),
             static=static,
             optimum=None,
             target={self.target.name: self.target.value},
@@ -209,7 +222,8 @@ class _Tuning:
             self.report("drawing narrower widths, as blocking is far above the model's")
             capped = self._searched(DesignLoads(self.scenario, plain), aim)
             found += [(point, math.exp(begin)) for point in capped]
-        if self.evaluate.simulated and self.evaluate.rare and self.evaluate.can_split:
+        rare = self.evaluate.simulated and self.evaluate.rare and self.evaluate.can_split
+        if rare or not self.static:
             return found, None  # importance splitting is slow where servers are hardly ever short
         self.report("trying greedy(p*) for other loads")
         points = self._static(aim)

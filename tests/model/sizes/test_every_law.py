@@ -15,6 +15,15 @@ from model.sizes.laws import LAWS
 from moldable.model.sizes import Deterministic, Empirical, PhaseRepresentation, SizeLaw
 
 every_law = pytest.mark.parametrize("law", LAWS, ids=str)
+# Laws of users are sampled by inverting their distribution function in Python.
+long_if_inverted = pytest.mark.parametrize(
+    "law",
+    [
+        pytest.param(law, marks=pytest.mark.long) if str(law).startswith("Own") else law
+        for law in LAWS
+    ],
+    ids=str,
+)
 
 
 def residual_cdf(law):
@@ -64,7 +73,7 @@ def test_the_mean_is_one(law):
     assert mean == pytest.approx(1.0, abs=2e-4)
 
 
-@every_law
+@long_if_inverted
 def test_residual_samples_follow_the_integrated_survival_function(law):
     sample = law.sample_residual(np.random.default_rng(12), DRAWS)
     assert sample.dtype == np.float64

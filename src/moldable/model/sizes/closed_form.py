@@ -30,7 +30,7 @@ _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 class Deterministic(SizeLaw):
     """Constant sizes.
 
-    Example:
+    Examples:
         >>> Deterministic().variance
         0.0
     """
@@ -62,7 +62,7 @@ class Pareto(SizeLaw):
     Args:
         shape: above 1, so that the mean is finite; the paper uses 1.5.
 
-    Example:
+    Examples:
         >>> Pareto(1.5).variance
         inf
     """
@@ -113,7 +113,7 @@ class Lognormal(SizeLaw):
     Args:
         cv: the coefficient of variation, above 0.
 
-    Example:
+    Examples:
         >>> Lognormal(2).variance
         4.0
     """
@@ -159,7 +159,7 @@ class Weibull(SizeLaw):
     Args:
         shape: below 1 the tail is heavier than exponential, above 1 lighter.
 
-    Example:
+    Examples:
         >>> round(Weibull(0.7).variance, 4)
         2.1387
     """

@@ -1,7 +1,6 @@
 """The empirical distribution of measured job sizes.
 
-Sizes come from an array, or from a CSV file of one column with the optional header `size`; `#`
-starts a comment.
+Sizes come from an array, or from a CSV file: one on each line, or the column `size` of several.
 """
 # ruff: noqa: D102 - documented in SizeLaw
 
@@ -11,16 +10,19 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, final
+from typing import ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from moldable.arrays import Floats, as_array
 from moldable.checks import as_list, checked_path
+from moldable.csv_columns import read_column
 from moldable.errors import InputError, SizeLawError
 from moldable.model.sizes.law import SizeLaw, real_numbers, residuals
-from moldable.text_files import read_column
+
+COLUMN: Final = ("size", "service_time", "duration", "runtime", "run_time", "elapsed", "walltime")
+"""Names of the column of sizes in a CSV file."""
 
 
 @final
@@ -29,7 +31,7 @@ class Empirical(SizeLaw):
     """Sizes drawn with equal probability from measured ones, rescaled to mean 1.
 
     Set the `mean_size` of the class to `measured_mean`; workload files and the command line do this
-    by themselves.
+    automatically.
 
     Args:
         sizes: the measured sizes, in any order and unit.
@@ -40,7 +42,7 @@ class Empirical(SizeLaw):
         measured_mean: the mean before rescaling.
         source: the name of their file.
 
-    Example:
+    Examples:
         >>> Empirical([30, 10, 20]).measured_mean
         20.0
     """
@@ -71,7 +73,7 @@ class Empirical(SizeLaw):
     def read(cls, path: Path | str, source: str = "") -> Empirical:
         """Read measured sizes from a CSV file; errors name the file and the line."""
         path = checked_path(path)
-        column = read_column(path, "size")
+        column = read_column(path, COLUMN)
         for line, size in column:
             if not 0.0 < size < math.inf:
                 raise InputError(

@@ -1,6 +1,6 @@
 """Job sizes with any continuous distribution of scipy.stats.
 
-scipy is not imported here; whoever passes one of its distributions has imported it already.
+scipy is not imported here: a caller that passes one of its distributions has imported it.
 """
 # ruff: noqa: D102 - documented in SizeLaw
 
@@ -51,7 +51,7 @@ class FromScipy(SizeLaw):
         own_mean: its mean, by which sizes are divided.
         quantiles: by which distributions are compared.
 
-    Example:
+    Examples:
         >>> from scipy import stats
         >>> round(FromScipy(stats.gamma(2.5)).variance, 4)
         0.4

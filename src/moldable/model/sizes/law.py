@@ -31,7 +31,7 @@ class SizeLaw:
         name: name of the distribution in text.
         mean: always 1.
 
-    Example:
+    Examples:
         >>> class Triangular(SizeLaw):
         ...     def quantile(self, p):
         ...         return 60.0 * p**0.5

@@ -147,7 +147,7 @@ class QuantileTable:
 
 
 def _lobatto(count: int) -> tuple[Floats, Floats]:
-    """Return the Gauss-Lobatto rule; its nodes at the ends see jumps next to them, too."""
+    """Return the Gauss-Lobatto rule; its nodes at the ends also detect jumps next to them."""
     basis = np.polynomial.Legendre.basis(count - 1)
     nodes = np.concatenate(([-1.0], basis.deriv().roots(), [1.0]))
     return nodes, 2.0 / (count * (count - 1) * basis(nodes) ** 2)

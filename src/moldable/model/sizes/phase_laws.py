@@ -32,7 +32,7 @@ ONE_PHASE: Final = PhaseRepresentation([1.0], [[-1.0]])
 class Exponential(SizeLaw):
     """Exponential sizes, the distribution of the paper.
 
-    Example:
+    Examples:
         >>> round(float(Exponential().cdf(1.0)), 4)
         0.6321
     """
@@ -65,7 +65,7 @@ class MixedErlang(SizeLaw):
     Args:
         probabilities: probabilities of 1, 2, ... phases; the paper uses 0.4 and 0.6.
 
-    Example:
+    Examples:
         >>> str(MixedErlang((0.4, 0.6)))
         'mixed-erlang:0.4,0.6'
     """
@@ -166,7 +166,7 @@ class Hyperexponential(SizeLaw):
     Args:
         cv: the coefficient of variation, at least 1.
 
-    Example:
+    Examples:
         >>> round(Hyperexponential(2).variance, 4)
         4.0
     """
@@ -227,7 +227,7 @@ class PhaseType(SizeLaw):
     Attributes:
         phases: the distribution after rescaling.
 
-    Example:
+    Examples:
         >>> round(PhaseType([1, 0], [[-2, 2], [0, -2]]).variance, 4)
         0.5
     """

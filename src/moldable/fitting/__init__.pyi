@@ -1,0 +1,10 @@
+from .decision import Decision as Decision
+from .decision import Step as Step
+from .decision import decision_under_uncertainty as decision_under_uncertainty
+from .dips import Dip as Dip
+from .fit import Fit as Fit
+from .fit import fit as fit
+from .measurements import Measurements as Measurements
+from .models import ModelFit as ModelFit
+from .noise import Noise as Noise
+from .read import read_measurements as read_measurements

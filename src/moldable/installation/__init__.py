@@ -1,0 +1,1 @@
+"""What is installed on this machine, and what of it works."""

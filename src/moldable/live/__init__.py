@@ -1,0 +1,5 @@
+"""Policies on real clusters: an executor, `moldable run` and Slurm."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,14 @@
+from .backends import Backend as Backend
+from .decisions import Instruction as Instruction
+from .decisions import Snapshot as Snapshot
+from .decisions import WaitingJob as WaitingJob
+from .decisions import decide as decide
+from .executor import MoldableExecutor as MoldableExecutor
+from .journal import Journal as Journal
+from .journal import read_journal as read_journal
+from .past_jobs import past_entries as past_entries
+from .plan_file import LivePlan as LivePlan
+from .plan_file import read_plan as read_plan
+from .plan_file import write_plan as write_plan
+from .submission import Blocked as Blocked
+from .task import width as width

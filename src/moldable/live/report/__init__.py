@@ -1,0 +1,5 @@
+"""Live clusters compared with the predictions of their plans."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,5 @@
+"""Capacity planning: the policy, the size of the cluster, and the uncertainty of both."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,2 @@
+from .planning import plan as plan
+from .result import Plan as Plan

@@ -1,0 +1,5 @@
+"""Job logs: read, write and describe them, and replay them under policies."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

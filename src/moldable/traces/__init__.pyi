@@ -1,0 +1,15 @@
+from .class_summary import ClassSummary as ClassSummary
+from .class_summary import Distribution as Distribution
+from .class_summary import Waits as Waits
+from .draft import draft_scenario as draft_scenario
+from .log_replay import replay as replay
+from .read import read_trace as read_trace
+from .replay_figures import ClassFigures as ClassFigures
+from .replay_figures import Figures as Figures
+from .replay_result import Replay as Replay
+from .replay_result import Replayed as Replayed
+from .summary import TraceSummary as TraceSummary
+from .summary import summarise as summarise
+from .trace import Skipped as Skipped
+from .trace import Trace as Trace
+from .write import write_trace as write_trace

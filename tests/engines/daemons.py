@@ -1,0 +1,90 @@
+"""Daemons that are started for tests and stopped by their recorded process ids."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+PATIENCE = 15.0
+"""Seconds in which a daemon must end without being killed."""
+
+
+class Daemons:
+    """Running daemons by name; their output is in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._processes: dict[str, subprocess.Popen] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._processes
+
+    def start(self, name: str, words: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start a daemon in the foreground of a session of its own."""
+        with (self._folder / f"{name}.out").open("ab") as output:
+            self._processes[name] = subprocess.Popen(
+                list(words),
+                env=dict(environment),
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def stop(self, *names: str) -> None:
+        """Ask daemons to end, and kill the sessions of those that do not."""
+        processes = [self._processes.pop(name) for name in names]
+        for process in processes:
+            process.terminate()
+        ends = time.monotonic() + PATIENCE
+        for process in processes:
+            try:
+                process.wait(max(0.0, ends - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def close(self) -> None:
+        """Stop all of them: those that were started last together, MUNGE at the end."""
+        names = list(self._processes)
+        self.stop(*reversed(names[1:]))
+        self.stop(*names[:1])
+
+
+def wait_for(is_done: Callable[[], object], seconds: float, what: str | Path) -> None:
+    """Wait until something is done; a failure shows the log file, if `what` is one."""
+    ends = time.monotonic() + seconds
+    while not is_done():
+        if time.monotonic() > ends:
+            text = what.read_text() if isinstance(what, Path) else what
+            raise AssertionError(f"timed out after {seconds:g} s: {text}")
+        time.sleep(0.05)
+
+
+def as_account(user: str | None) -> list[str]:
+    """Return the beginning of a command line that runs the rest under another account."""
+    if user is None:
+        return []
+    account = pwd.getpwnam(user)
+    return ["setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups"]
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports of the loopback interface that nothing uses now."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
