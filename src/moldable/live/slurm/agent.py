@@ -90,8 +90,7 @@ class Agent:
     def step(self) -> None:
         """Read the queue once and act on it."""
         begun = time.time()
-        jobs = self.client.jobs()  # before the nodes, see read_view
-        nodes = self.client.nodes()
+        jobs, nodes = self.client.queue()
         disabled = self._is_disabled()
         if self.mode in ("observe", "advise") and not disabled:
             view = self._watch(jobs, nodes)

@@ -24,6 +24,8 @@ from moldable.live.slurm.records import (
 
 MOST_JOBS: Final = 500
 """Jobs in one argument."""
+READINGS: Final = 3
+"""How often the queue is read at most until no job starts meanwhile."""
 _REFUSED: Final = re.compile(r"for job ([0-9_+]+)")
 
 
@@ -48,6 +50,22 @@ class SlurmClient:
 
     partition: str
     runner: Runner = run
+
+    def queue(self) -> tuple[list[QueuedJob], list[Node]]:
+        """Return the jobs and the nodes, read while no job started.
+
+        The jobs are read first: one that starts before the nodes are read then counts twice, where
+        in the other order it would not count at all. If jobs start during each reading, the last
+        one is returned.
+        """
+        for reading in range(1, READINGS + 1):
+            jobs, nodes = self.jobs(), self.nodes()
+            waiting = {job.job for job in jobs if job.about_to_start}
+            if not waiting or reading == READINGS:
+                break
+            if waiting == {job.job for job in self.some_jobs(sorted(waiting)) if job.pending}:
+                break
+        return jobs, nodes
 
     def jobs(self) -> list[QueuedJob]:
         """Return the jobs that wait, run or are ending; each task of an array is a job."""

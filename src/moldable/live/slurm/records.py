@@ -27,6 +27,8 @@ _CPU_STATES: Final = 4
 """Allocated, idle, other and all CPUs of a node."""
 _DIGITS: Final = 18
 """Most digits of a number in the output of Slurm."""
+_ABOUT_TO_START: Final = ("None", "Resources", "Priority", "")
+"""Reasons of pending jobs that start as soon as servers are idle."""
 _STARTABLE: Final = ("idle", "mix", "alloc", "comp", "plnd")
 _STOPPING: Final = "*$@^%!"
 """Signs after the state of a node that will not start jobs now, such as one not responding."""
@@ -80,6 +82,11 @@ class QueuedJob:
     def held(self) -> bool:
         """Whether it is on hold."""
         return self.pending and self.priority == 0 and self.reason.startswith("JobHeld")
+
+    @property
+    def about_to_start(self) -> bool:
+        """Whether it starts as soon as servers are idle."""
+        return self.pending and self.priority > 0 and self.reason in _ABOUT_TO_START
 
     @property
     def order(self) -> tuple[float, int, int]:

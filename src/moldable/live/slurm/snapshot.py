@@ -25,10 +25,6 @@ from moldable.policies.observation import held_servers
 
 OTHERS: Final = "(others)"
 """Class name of all other jobs; names of real classes have no parentheses."""
-_ABOUT_TO_START: Final = ("None", "Resources", "Priority", "")
-"""Reasons of pending jobs that start as soon as servers are idle."""
-
-
 HELD_BY_ADMIN: Final = "JobHeldAdmin"
 
 
@@ -135,8 +131,7 @@ def read_view(
 ) -> View:
     """Classify the jobs of a partition.
 
-    The jobs must have been read before the nodes: a job that starts in between then counts twice;
-    in the other order it could be missed.
+    The jobs must have been read before the nodes, see `SlurmClient.queue`.
 
     Args:
         jobs: the jobs.
@@ -159,7 +154,7 @@ def read_view(
             _sort(candidate, view, now)
         if not job.pending:
             running.append((name, width))
-        elif job.priority > 0 and job.reason in _ABOUT_TO_START:
+        elif job.about_to_start:
             released.append((name, width))
             view.blocks.take(width, one_node=candidate is not None and candidate.shape.one_node)
         else:
