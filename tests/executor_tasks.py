@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
+import uuid
 from pathlib import Path
 
 from moldable.live import width
 
-LONGEST = 60.0
+LONGEST = 180.0
 """Seconds after which a task counts as hanging."""
 
 
@@ -22,6 +23,17 @@ def nap(seconds=0.1, after=None):
     time.sleep(seconds)
     if after is not None:
         until(after)
+    return start, time.monotonic(), width(), os.environ["OMP_NUM_THREADS"]
+
+
+def meet(folder):
+    """Return what `nap` does, when two tasks have begun that were given this folder."""
+    start, ends = time.monotonic(), time.monotonic() + LONGEST
+    (Path(folder) / uuid.uuid4().hex).touch()
+    while len(os.listdir(folder)) < 2:  # noqa: PTH208 - names only
+        if time.monotonic() > ends:
+            raise TimeoutError(folder)
+        time.sleep(0.02)
     return start, time.monotonic(), width(), os.environ["OMP_NUM_THREADS"]
 
 

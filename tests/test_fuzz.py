@@ -41,6 +41,14 @@ def test_no_reader_fails_on_a_damaged_file_and_each_reads_some(tmp_path):
 
 @pytest.fixture(scope="module")
 def worker():
+    found = Worker(longest=60.0, warm=False)
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="module")
+def impatient():
+    """A worker in which nothing may take long, for inputs that never end."""
     found = Worker(longest=2.0, warm=False)
     yield found
     found.stop()
@@ -65,22 +73,22 @@ def test_a_refusal_with_an_error_of_the_library_is_no_failure(worker):
     assert caught(worker, "SpeedUp([])") is None
 
 
-def test_a_planted_hang_is_caught(worker):
-    assert caught(worker, "__import__('time').sleep(60)") == "hang (call)"
+def test_a_planted_hang_is_caught(impatient):
+    assert caught(impatient, "__import__('time').sleep(60)") == "hang (call)"
 
 
 def test_work_that_ends_when_interrupted_is_no_failure(worker):
     assert caught(worker, "__import__('time').sleep(60)", heavy=True) is None
 
 
-def test_work_that_ignores_an_interrupt_is_caught(worker):
+def test_work_that_ignores_an_interrupt_is_caught(impatient):
     call = "(__import__('signal').pthread_sigmask(0, [2]), __import__('time').sleep(60))"
-    assert caught(worker, call, heavy=True) == "hang after an interrupt (call)"
+    assert caught(impatient, call, heavy=True) == "hang after an interrupt (call)"
 
 
-def test_a_thread_that_goes_on_after_the_command_is_caught(worker):
+def test_a_thread_that_goes_on_after_the_command_is_caught(impatient):
     call = "__import__('threading').Timer(60, print).start()"
-    assert caught(worker, call) == "hang (call)"
+    assert caught(impatient, call) == "hang (call)"
 
 
 def test_more_than_two_gigabytes_are_caught(worker):

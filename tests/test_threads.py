@@ -12,10 +12,20 @@ import pytest
 
 from moldable.threads import interruptible, on_threads
 
+LONGEST = 60.0
+"""Seconds after which a thread counts as hanging."""
 
-def long_compiled_code():
-    """Spend about half a minute outside Python, where no interrupt is handled."""
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 50_000_000)
+
+@pytest.fixture
+def compiled_code():
+    """A function that spends seconds outside Python, where no interrupt is handled."""
+
+    def run():
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 10_000_000)
+        run.ended.set()
+
+    run.ended = threading.Event()
+    return run
 
 
 def interrupt_soon():
@@ -32,40 +42,42 @@ def test_results_come_in_the_order_of_the_tasks():
 
 
 def test_an_error_is_raised_at_once_and_no_further_task_is_begun():
-    begun = []
+    begun, released = [], threading.Event()
 
     def fail_on_second(number):
-        begun.append(number)
+        begun.append(threading.current_thread())
         if number == 1:
             raise ValueError("two")
-        time.sleep(0.5 if number == 0 else 0.1)
+        assert released.wait(LONGEST)
 
-    started = time.monotonic()
     with pytest.raises(ValueError, match="two"):
         list(on_threads(fail_on_second, range(50), 2))
-    assert time.monotonic() - started < 0.4
-    time.sleep(0.6)
-    assert len(begun) < 10
+    assert begun[0].is_alive()  # the first task still runs
+    released.set()
+    for thread in begun:
+        thread.join(LONGEST)
+        assert not thread.is_alive()
+    assert len(begun) <= 3  # the second thread may have begun one more before the error was seen
 
 
-def test_an_interrupt_is_handled_while_compiled_code_runs():
+def test_an_interrupt_is_handled_while_compiled_code_runs(compiled_code):
     interrupt_soon()
-    started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        interruptible(long_compiled_code)
-    assert time.monotonic() - started < 2
+        interruptible(compiled_code)
+    assert not compiled_code.ended.is_set()
 
 
-def test_nested_runs_end_when_the_outer_one_is_interrupted():
-    ended = threading.Event()
+def test_nested_runs_end_when_the_outer_one_is_interrupted(compiled_code):
+    interrupted = threading.Event()
 
     def nested(_):
         try:
-            interruptible(long_compiled_code)
+            interruptible(compiled_code)
         except KeyboardInterrupt:
-            ended.set()
+            interrupted.set()
 
     interrupt_soon()
     with pytest.raises(KeyboardInterrupt):
         list(on_threads(nested, [0], 1))
-    assert ended.wait(2)
+    assert interrupted.wait(LONGEST)
+    assert not compiled_code.ended.is_set()

@@ -133,7 +133,7 @@ def observed(cluster: PrivateSlurm, plan: Path | None, folder: Path) -> Figures:
         environment = {**cluster.environment, "XDG_RUNTIME_DIR": str(cluster.home("root"))}
         agent = start_agent(Settings(plan, poll=0.2), environment, log)
         before = log.read_text().count("mode enforce") if log.exists() else 0
-        wait_for(lambda: log.exists() and log.read_text().count("mode enforce") > before, 60, log)
+        wait_for(lambda: log.exists() and log.read_text().count("mode enforce") > before, log)
     begun = time.monotonic()
     with ThreadPoolExecutor(8) as pool:
         numbers = []
@@ -142,7 +142,7 @@ def observed(cluster: PrivateSlurm, plan: Path | None, folder: Path) -> Figures:
             words = ("sbatch", "--parsable", "-o/dev/null", *own, f"--wrap={script(size)}")
             numbers.append(pool.submit(cluster.run, *words))
         jobs = {number.result() for number in numbers}
-    wait_for(lambda: not cluster.run("squeue", "-h"), 600, "the jobs")
+    wait_for(lambda: not cluster.run("squeue", "-h"), "the jobs", seconds=600.0)
     if agent is not None:
         agent.terminate()
         agent.join()
@@ -160,7 +160,7 @@ def recorded(cluster: PrivateSlurm, since: str, jobs: set[str]) -> Figures:
         found = [line.split(SEPARATOR) for line in text.splitlines()]
         return [row for row in found if row[0] in jobs and row[1] == "COMPLETED"]
 
-    wait_for(lambda: len(rows()) == len(jobs), 60, "the accounting")
+    wait_for(lambda: len(rows()) == len(jobs), "the accounting")
     found = [tuple(map(int, row[2:])) for row in rows()]
     return figures([(start - submit, end - start, cpus) for submit, start, end, cpus in found])
 

@@ -81,7 +81,7 @@ class AgentSubject:
                 stdout=output,
                 stderr=output,
             )
-        wait_for(lambda: "mode enforce" in log.read_text(encoding="utf-8"), 60, "the agent")
+        wait_for(lambda: "mode enforce" in log.read_text(encoding="utf-8"), "the agent")
         return process
 
     def _submit(self, size: float) -> None:

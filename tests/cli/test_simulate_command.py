@@ -189,7 +189,8 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(run, on_terminal):
 
 
 @pytest.mark.parametrize("greeting", [None, b"HTTP/1.0 400 Bad Request\r\n\r\n" * 3])
-def test_whatever_listens_but_is_no_scheduler_is_refused_in_time(run, greeting):
+def test_whatever_listens_but_is_no_scheduler_is_refused_in_time(run, greeting, monkeypatch):
+    monkeypatch.setattr("moldable.cli.dask_cluster.SECONDS", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer():
@@ -221,7 +222,7 @@ def test_an_interrupted_command_says_so_and_ends_with_130():
     options = ["--jobs", "1e5", "--replications", "1000", "--threads", "1", "--json"]
     with begun([*command, *options], r"progress: [1-9]\d\d ") as process:
         process.send_signal(signal.SIGINT)
-        shown, notes = process.communicate(timeout=30)
+        shown, notes = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"interrupted: these are the" in notes
     assert json.loads(shown)["converged"] is False

@@ -37,7 +37,7 @@ def start_accounting(cluster: PrivateSlurm, port: int) -> None:
     _write_configuration(cluster, port)
     environment = {**cluster.environment, "MYSQL_UNIX_PORT": str(database / "s")}
     cluster.daemons.start("slurmdbd", [*as_account("slurm"), "slurmdbd", "-D"], environment)
-    wait_for(lambda: _answers(port), 60, "slurmdbd")
+    wait_for(lambda: _answers(port), "slurmdbd")
     cluster.run("sacctmgr", "-i", "add", "cluster", cluster.name)
 
 
@@ -56,7 +56,7 @@ def _start_database(cluster: PrivateSlurm, folder: Path) -> None:
     place = folder / "s"
     server = ["mariadbd", *plain, f"--socket={place}", "--skip-networking", *SMALL]
     cluster.daemons.start("mariadbd", [*server, f"--pid-file={folder}/pid"], cluster.environment)
-    wait_for(place.exists, 60, "MariaDB")
+    wait_for(place.exists, "MariaDB")
     cluster.run(
         *("mariadb", "--no-defaults", f"--socket={place}", "-uroot", "-e"),
         "create user 'slurm'@'localhost' identified by 'x'; "

@@ -68,7 +68,7 @@ def _entered(cluster: PrivateSlurm, monkeypatch: pytest.MonkeyPatch) -> Iterator
     """Let programs that this process starts find the cluster."""
     logging.getLogger("moldable.slurm").setLevel(logging.DEBUG)
     runtime = tempfile.mkdtemp(dir=cluster.folder)
-    for name, value in {**cluster.environment, "XDG_RUNTIME_DIR": runtime}.items():
+    for name, value in {**cluster.variables, "XDG_RUNTIME_DIR": runtime}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # jobs inherit what other tests have set
     yield cluster

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import signal
 import socket
 import subprocess
@@ -14,6 +15,8 @@ from pathlib import Path
 
 PATIENCE = 15.0
 """Seconds in which a daemon must end without being killed."""
+LONGEST = 120.0
+"""Seconds after which something counts as hanging, also on slow machines."""
 
 
 class Daemons:
@@ -60,7 +63,7 @@ class Daemons:
         self.stop(*names[:1])
 
 
-def wait_for(is_done: Callable[[], object], seconds: float, what: str | Path) -> None:
+def wait_for(is_done: Callable[[], object], what: str | Path, *, seconds: float = LONGEST) -> None:
     """Wait until something is done; a failure shows the log file, if `what` is one."""
     ends = time.monotonic() + seconds
     while not is_done():
@@ -78,13 +81,49 @@ def as_account(user: str | None) -> list[str]:
     return ["setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups"]
 
 
-def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback interface that nothing uses now."""
-    sockets = [socket.socket() for _ in range(count)]
+class Ports:
+    """Ports of the loopback interface that are kept for one user until they are given back.
+
+    They are below the range from which the system takes ports for others. Its first port, which
+    stays bound, keeps the block from other processes that run these tests.
+    """
+
+    FIRST, LAST, BLOCK = 10_000, 32_000, 128
+
+    def __init__(self, count: int) -> None:
+        assert count < self.BLOCK
+        blocks = range(self.FIRST, self.LAST, self.BLOCK)
+        start = secrets.randbelow(len(blocks))  # `random` is seeded alike in all workers
+        for first in (*blocks[start:], *blocks[:start]):
+            self._lock = _bound(first)
+            if self._lock is None:
+                continue
+            self.numbers = list(range(first + 1, first + 1 + count))
+            if all(map(_is_free, self.numbers)):
+                return
+            self._lock.close()
+        raise AssertionError(f"no {count} ports in a row are free")
+
+    def close(self) -> None:
+        """Give the ports back."""
+        self._lock.close()
+
+
+def _bound(port: int) -> socket.socket | None:
+    """Return a socket with this port; None if it is in use."""
+    found = socket.socket()
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # also after recent connections
     try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+        found.bind(("127.0.0.1", port))
+        found.listen()
+    except OSError:
+        found.close()
+        return None
+    return found
+
+
+def _is_free(port: int) -> bool:
+    found = _bound(port)
+    if found is not None:
+        found.close()
+    return found is not None

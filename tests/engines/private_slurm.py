@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Self
 
 from engines.accounting import DATABASE_PROGRAMS, accounting_options, start_accounting
-from engines.daemons import Daemons, as_account, free_ports, wait_for
+from engines.daemons import LONGEST, Daemons, Ports, as_account, wait_for
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged", "setpriv")
 ACCOUNTS = ("slurm", "nobody")
@@ -78,13 +78,15 @@ class PrivateSlurm:
         self.name = f"test{self.folder.name[-8:].replace('_', 'x').lower()}"
         self.nodes, self.cpus, self.gpus = nodes, cpus, gpus
         self.daemons = Daemons(self.folder)
+        self._ports = Ports(2 + nodes)
         self.conf = self.folder / "slurm.conf"
-        self.environment = {
-            **{name: text for name, text in os.environ.items() if not name.startswith(OTHERS)},
+        self.variables = {
             "PATH": search_path(),
             "SLURM_CONF": str(self.conf),
             "LANG": "C.UTF-8",
         }
+        own = {name: text for name, text in os.environ.items() if not name.startswith(OTHERS)}
+        self.environment = {**own, **self.variables}
         try:
             self._start(dict(options or {}), partitions, accounting=accounting)
         except BaseException:
@@ -108,7 +110,7 @@ class PrivateSlurm:
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=LONGEST,
             check=False,
         )
         assert not check or result.returncode == 0, (words, result.stdout, result.stderr)
@@ -130,8 +132,8 @@ class PrivateSlurm:
         """Cancel all jobs, and wait until they have gone and every node is idle."""
         for state in ("PENDING", "RUNNING", "SUSPENDED"):
             self.run("scancel", "--full", f"--state={state}", check=False)
-        wait_for(lambda: not self.run("squeue", "-h", "-a"), 60, "all jobs to end")
-        wait_for(self._all_idle, 60, "all nodes to be idle")
+        wait_for(lambda: not self.run("squeue", "-h", "-a"), "all jobs to end")
+        wait_for(self._all_idle, "all nodes to be idle")
 
     def _all_idle(self) -> bool:
         """Return whether every node is idle; nodes that were drained are put back in service.
@@ -161,7 +163,7 @@ class PrivateSlurm:
     def wait_for_idle(self, cpus: int) -> None:
         """Wait until this many CPUs are idle."""
         try:
-            wait_for(lambda: self.idle_cpus() == cpus, 20, f"{cpus} idle CPUs")
+            wait_for(lambda: self.idle_cpus() == cpus, f"{cpus} idle CPUs")
         except AssertionError as error:
             told = [self.run(*words) for words in (["squeue"], ["sinfo"], ["sinfo", "-R"])]
             raise AssertionError("\n".join([str(error), *told])) from None
@@ -170,7 +172,7 @@ class PrivateSlurm:
         """Stop slurmctld in its own time and start it again with its saved state."""
         self.daemons.stop("slurmctld")
         self._start_controller([])
-        wait_for(lambda: "UP" in self.run("scontrol", "ping", check=False), 30, "slurmctld")
+        wait_for(lambda: "UP" in self.run("scontrol", "ping", check=False), "slurmctld")
 
     def close(self) -> None:
         """Cancel all jobs, stop the daemons and remove the folder."""
@@ -180,6 +182,7 @@ class PrivateSlurm:
             except (AssertionError, OSError, subprocess.SubprocessError) as error:
                 sys.stderr.write(f"jobs of the private Slurm are left: {error}\n")
         self.daemons.close()
+        self._ports.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(
@@ -191,7 +194,7 @@ class PrivateSlurm:
             (self.folder / name).mkdir()
             os.chown(self.folder / name, slurm.pw_uid, slurm.pw_gid)
         os.chown(self.folder / "spool", 0, 0)
-        ports = free_ports(2 + self.nodes)
+        ports = self._ports.numbers
         usual = self._options(ports[0])
         if accounting:
             usual |= accounting_options(self, ports[1])
@@ -220,7 +223,7 @@ class PrivateSlurm:
         files |= {"log-file": "munge.log", "seed-file": "munge.seed"}
         options = [f"--{name}={self.folder / str(file)}" for name, file in files.items()]
         self.daemons.start("munged", ["munged", "-F", "--force", *options], self.environment)
-        wait_for(self.munge.exists, 10, "munged")
+        wait_for(self.munge.exists, "munged")
 
     def _start_controller(self, options: Sequence[str]) -> None:
         words = [*as_account("slurm"), "slurmctld", "-D", *options]
@@ -231,7 +234,7 @@ class PrivateSlurm:
         is_up: Callable[[], bool] = lambda: (  # noqa: E731
             self.run("sinfo", "-h", "-o", "%t", check=False) == "idle"
         )
-        wait_for(is_up, 90, f"the nodes of the Slurm in {self.folder}")
+        wait_for(is_up, f"the nodes of the Slurm in {self.folder}")
 
     def _node(self, number: int, port: int) -> str:
         gpus = f" Gres=gpu:{self.gpus}" if self.gpus else ""
@@ -266,6 +269,10 @@ class PrivateSlurm:
             "EnforcePartLimits": "ALL",
             "ReturnToService": "2",
             "KillWait": "1",
+            # Limits that a busy machine would exceed.
+            "MessageTimeout": "60",
+            "TCPTimeout": "30",
+            "BatchStartTimeout": "120",
             "MinJobAge": "300",
             "MaxJobCount": "20000",
             "SlurmctldDebug": "info",

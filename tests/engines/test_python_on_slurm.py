@@ -20,7 +20,7 @@ from engines.test_python_engines import (
     write_plan_of_page,
 )
 from executor_conformance import peak
-from executor_tasks import LONGEST, die, fail, nap
+from executor_tasks import LONGEST, die, fail, meet, nap
 from moldable import Greedy, Scenario
 from moldable.live import MoldableExecutor
 from moldable.live.slurm.service import Settings
@@ -65,12 +65,17 @@ def on_executorlib(tmp_path):
 
 
 @pytest.mark.parametrize("system", ["submitit", "executorlib"])
-def test_tasks_are_jobs_of_their_width_and_servers_are_never_exceeded(large_nodes, request, system):
+def test_tasks_are_jobs_of_their_width_and_servers_are_never_exceeded(
+    large_nodes, request, system, tmp_path
+):
     cluster = request.getfixturevalue(f"on_{system}")
     before = {row.split()[0] for row in queue(large_nodes)}
+    together = tmp_path / "together"
+    together.mkdir()
     scenario = Scenario.single(CURVE, 0.5, SERVERS, waiting="unlimited")
     with MoldableExecutor(Greedy(), SERVERS, cluster, scenario=scenario) as executor:
-        futures = [executor.submit(nap, 0.5) for _ in range(5)]  # the same call, five times
+        place = str(together)
+        futures = [executor.submit(meet, place) for _ in range(5)]  # the same call, five times
         failed = executor.submit(fail)
         runs = [future.result(LONGEST) for future in futures]
         assert type(failed.exception(LONGEST)) is LookupError
@@ -133,12 +138,12 @@ def test_the_agent_sets_the_width_of_a_job_of_submitit(large_nodes, folder):
     log = folder / "agent.log"
     agent = start_agent(Settings(folder / "plan.json", poll=0.2), dict(os.environ), log)
     try:
-        wait_for(lambda: log.exists() and "mode enforce" in log.read_text(), 20, log)
+        wait_for(lambda: log.exists() and "mode enforce" in log.read_text(), log)
         # submitit complains that this cluster has no accounting.
         assert printed(sys.executable, "program.py").endswith(SHOWN)
     finally:
         agent.terminate()
-        agent.join(10)
+        agent.join(LONGEST)
     assert "(solve) 2 of 4 idle" in log.read_text()
     last = large_nodes.run("squeue", "-h", "-t", "all", "-S", "-i", "-o", "%C %k").splitlines()[0]
     assert last.startswith("2 moldable:solve;shape=threads;width=2;")

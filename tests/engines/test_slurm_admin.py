@@ -17,7 +17,7 @@ import pytest
 
 from engines.agent_process import start_agent
 from engines.conftest import require_slurm
-from engines.daemons import as_account, wait_for
+from engines.daemons import LONGEST, as_account, wait_for
 from engines.private_slurm import USER, PrivateSlurm
 from moldable.files.policy_file import policy_data
 from moldable.live.journal import read_journal
@@ -94,17 +94,23 @@ class Managed:
         least = int(time.time()) + 2 if mode == "loss" else 1
         process = start_agent(settings, environment, self.log, user="slurm")
         try:
-            wait_for(lambda: self.beat(mode) >= least, 30, "the heartbeat")
+            wait_for(lambda: self.beat(mode) >= least, "the heartbeat")
             yield process
         finally:
             process.terminate()
-            process.join(20)
+            process.join(LONGEST)
 
     def beat(self, mode: str) -> int:
         """The time of the heartbeat, 0 if there is none of this mode."""
         text = self.heartbeat.read_text() if self.heartbeat.exists() else ""
         found = re.search(rf"^time (\d+)\nmode {mode}$", text, re.MULTILINE)
         return int(found[1]) if found else 0
+
+    def set_age(self, seconds: int) -> None:
+        """Set the age of the heartbeat of an agent that has died."""
+        text = self.heartbeat.read_text()
+        aged = re.sub(r"^time \d+", f"time {int(time.time()) - seconds}", text, flags=re.MULTILINE)
+        self.heartbeat.write_text(aged)
 
     def submit(self, *words: str, user: str | None = USER) -> subprocess.CompletedProcess[str]:
         """Run sbatch, and return what it printed."""
@@ -115,7 +121,7 @@ class Managed:
             cwd="/",
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=LONGEST,
             check=False,
         )
 
@@ -141,11 +147,11 @@ class Managed:
         """
         for job, (state, *_) in self.states().items():
             if state == "R" and self.job(job)["StdOut"] != "/dev/null":
-                wait_for(lambda job=job: self.text(job.partition("_")[0]), 20, f"job {job}")
+                wait_for(lambda job=job: self.text(job.partition("_")[0]), f"job {job}")
         self.cluster.clear()
 
     def wait_until(self, job: str, *state: str) -> None:
-        wait_for(lambda: self.states().get(job, ())[: len(state)] == state, 30, f"{job}: {state}")
+        wait_for(lambda: self.states().get(job, ())[: len(state)] == state, f"{job}: {state}")
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +206,7 @@ def test_enforced_jobs_get_their_width_and_their_scripts_see_it(managed):
         answer = managed.submit(MARK, "-n2", script)
         assert (answer.returncode, answer.stderr) == (0, "")
         job = answer.stdout.strip()
-        wait_for(lambda: "ended" in managed.journal.read_text(), 40, "the journal")
+        wait_for(lambda: "ended" in managed.journal.read_text(), "the journal")
     assert re.match(
         r"moldable:solver;shape=tasks;width=5;idle=64", managed.job(job)["AdminComment"]
     )
@@ -240,7 +246,7 @@ def test_other_jobs_pass_untouched(managed, words, said):
         first = f"{job}_1" if "--array=1" in words else job
         managed.wait_until(first, "R", "2")
     assert "AdminComment" not in managed.job(job)
-    wait_for(lambda: managed.text(job), 20, "the script")
+    wait_for(lambda: managed.text(job), "the script")
     assert managed.text(job) == "started\n"
 
 
@@ -249,7 +255,7 @@ def test_jobs_that_the_agent_cannot_judge_are_handed_back(managed):
         # job_submit.lua lets it through, and the shape tasks refuses it.
         job = managed.submit(MARK, "-n1", "-N1", "--exclusive", SLEEP).stdout.strip()
         managed.wait_until(job, "R", "1")
-        wait_for(lambda: "passed=1" in managed.job(job)["AdminComment"], 20, "the mark")
+        wait_for(lambda: "passed=1" in managed.job(job)["AdminComment"], "the mark")
     log = managed.log.read_text()
     assert f"job {job} is left unchanged: it asks for whole nodes (--exclusive)" in log
     assert f"job {job} was released as it was submitted" in log
@@ -261,12 +267,12 @@ def test_advise_tells_the_user_and_observe_writes_the_journal_only(managed):
         assert "moldable: class solver would get width 5 of 64 idle servers" in answer.stderr
         job = answer.stdout.strip()
         managed.wait_until(job, "R", "2")
-        wait_for(lambda: "advice=5" in managed.job(job).get("AdminComment", ""), 20, "the mark")
+        wait_for(lambda: "advice=5" in managed.job(job).get("AdminComment", ""), "the mark")
     with managed.agent("observe"):
         answer = managed.submit(MARK, "-n2", SLEEP)
         assert answer.stderr == ""
         other = answer.stdout.strip()
-        wait_for(lambda: len(list(read_journal(managed.journal))) == 2, 20, "the journal")
+        wait_for(lambda: len(list(read_journal(managed.journal))) == 2, "the journal")
         assert "AdminComment" not in managed.job(other)
     first, second = read_journal(managed.journal)
     assert (first.event, first.job, first.width) == ("advised", job, 5)
@@ -276,16 +282,16 @@ def test_advise_tells_the_user_and_observe_writes_the_journal_only(managed):
 
 def test_jobs_pass_when_the_agent_has_died_and_those_on_hold_wait_for_the_next_one(managed):
     managed.run("sbatch", f"-n{CPUS}", "-o/dev/null", "-Jfull", SLEEP)
-    wait_for(lambda: managed.cluster.idle_cpus() == 0, 20, "the plain job")
+    wait_for(lambda: managed.cluster.idle_cpus() == 0, "the plain job")
     with managed.agent("enforce") as process:
         held = managed.submit(MARK, "-n2", SLEEP).stdout.strip()
         managed.wait_until(held, "PD", "2", "JobHeldUser")
         process.kill()
-        process.join(10)
+        process.join(LONGEST)
+        managed.set_age(0)  # however long the steps above took
         fresh = managed.submit(MARK, "-n2", SLEEP).stdout.strip()
         assert managed.states()[fresh] == ("PD", "2", "JobHeldUser")
-        old = re.sub(r"time \d+", f"time {int(time.time()) - 11}", managed.heartbeat.read_text())
-        managed.heartbeat.write_text(old)
+        managed.set_age(11)
         stale = managed.submit(MARK, "-n2", SLEEP).stdout.strip()
         assert managed.states()[stale][2] in ("Resources", "Priority", "None")
         assert "AdminComment" not in managed.job(stale)
@@ -301,7 +307,7 @@ def test_jobs_pass_when_the_agent_has_died_and_those_on_hold_wait_for_the_next_o
 
 def test_the_disable_file_switches_everything_off(managed):
     managed.run("sbatch", f"-n{CPUS - 2}", "-o/dev/null", "-Jfull", SLEEP)
-    wait_for(lambda: managed.cluster.idle_cpus() == 2, 20, "the plain job")
+    wait_for(lambda: managed.cluster.idle_cpus() == 2, "the plain job")
     with managed.agent("enforce"):
         first = managed.submit(MARK, "-n2", SLEEP).stdout.strip()
         managed.wait_until(first, "R", "2")
@@ -315,7 +321,7 @@ def test_the_disable_file_switches_everything_off(managed):
         passed = managed.submit(MARK, "-n4", SLEEP).stdout.strip()
         assert managed.states()[passed][0:2] == ("PD", "4")
         assert managed.states()[passed][2] != "JobHeldUser"
-        wait_for(lambda: managed.states()[held][2] != "JobHeldUser", 20, "the release")
+        wait_for(lambda: managed.states()[held][2] != "JobHeldUser", "the release")
         managed.run("scancel", "-n", "full")
         managed.wait_until(held, "R", "3")
         managed.wait_until(passed, "R", "4")
@@ -328,12 +334,12 @@ def test_the_disable_file_switches_everything_off(managed):
 
 def test_another_mode_releases_what_was_on_hold(managed):
     managed.run("sbatch", f"-n{CPUS}", "-o/dev/null", "-Jfull", SLEEP)
-    wait_for(lambda: managed.cluster.idle_cpus() == 0, 20, "the plain job")
+    wait_for(lambda: managed.cluster.idle_cpus() == 0, "the plain job")
     with managed.agent("enforce"):
         held = managed.submit(MARK, "-n3", SLEEP).stdout.strip()
         managed.wait_until(held, "PD", "3", "JobHeldUser")
     with managed.agent("observe"):
-        wait_for(lambda: managed.states()[held][2] != "JobHeldUser", 20, "the release")
+        wait_for(lambda: managed.states()[held][2] != "JobHeldUser", "the release")
         managed.run("scancel", "-n", "full")
         managed.wait_until(held, "R", "3")
 
@@ -352,7 +358,7 @@ def test_loss_mode_admits_exactly_the_servers_and_refuses_the_rest(managed):
                 "moldable: refused, because there are no servers for class solver now (0 idle); "
                 "submit it later"
             ) in answer.stderr
-        wait_for(lambda: managed.cluster.idle_cpus() == 0, 30, "all jobs")
+        wait_for(lambda: managed.cluster.idle_cpus() == 0, "all jobs")
         widths = sorted(int(row[1]) for row in managed.states().values())
         assert widths == [4] + [5] * 12
 
@@ -360,17 +366,17 @@ def test_loss_mode_admits_exactly_the_servers_and_refuses_the_rest(managed):
             found = list(read_journal(managed.journal))
             return [sum(e.event == word for e in found) for word in ("granted", "blocked")]
 
-        wait_for(lambda: journal() == [13, 47], 20, "the journal")
+        wait_for(lambda: journal() == [13, 47], "the journal")
         assert managed.journal.stat().st_mode & 0o777 == 0o600
         # After a restart of slurmctld the ledger is empty, but the heartbeat knows the jobs.
         managed.cluster.restart_controller()
         loaded = int(time.time())
-        wait_for(lambda: managed.beat("loss") > loaded + 1, 20, "a later heartbeat")
+        wait_for(lambda: managed.beat("loss") > loaded + 1, "a later heartbeat")
         assert managed.submit(MARK, SLEEP).returncode == 1
         gone = next(job for job, row in managed.states().items() if row[1] == "4")
         managed.run("scancel", gone)
-        wait_for(lambda: managed.cluster.idle_cpus() == 4, 20, "the end of a job")
-        wait_for(lambda: "idle 4\n" in managed.heartbeat.read_text(), 20, "the heartbeat")
+        wait_for(lambda: managed.cluster.idle_cpus() == 4, "the end of a job")
+        wait_for(lambda: "idle 4\n" in managed.heartbeat.read_text(), "the heartbeat")
         answer = managed.submit(MARK, "-n3", SLEEP)
         assert "moldable: width 4 of 4 idle servers" in answer.stderr
         managed.wait_until(answer.stdout.strip(), "R", "4")
@@ -379,7 +385,7 @@ def test_loss_mode_admits_exactly_the_servers_and_refuses_the_rest(managed):
 def test_only_an_administrator_can_write_marks_and_the_files(managed):
     with managed.agent("enforce"):
         managed.run("sbatch", f"-n{CPUS}", "-o/dev/null", "-Jfull", SLEEP)
-        wait_for(lambda: managed.cluster.idle_cpus() == 0, 20, "the plain job")
+        wait_for(lambda: managed.cluster.idle_cpus() == 0, "the plain job")
         job = managed.submit(MARK, "-n2", SLEEP).stdout.strip()
         managed.wait_until(job, "PD", "2", "JobHeldUser")
         before = managed.job(job)["AdminComment"]

@@ -85,7 +85,7 @@ class Administrator(Reader):
             self.agent = subprocess.Popen(
                 command, env={**self.environment, **own}, cwd="/", stderr=log
             )
-        wait_for((self.run_folder / "heartbeat").exists, 30, "the heartbeat")
+        wait_for((self.run_folder / "heartbeat").exists, "the heartbeat")
 
     def check(self, page):
         for kind, title, text in BLOCK.findall(page):

@@ -11,7 +11,7 @@ import signal
 import pytest
 
 from engines.agent_process import start_agent
-from engines.daemons import wait_for
+from engines.daemons import LONGEST, wait_for
 from engines.private_slurm import USER
 from moldable.live.journal import Journal, read_journal
 from moldable.live.slurm.marks import Mark
@@ -20,7 +20,7 @@ from moldable.policies.fixed_width import FixedWidth
 from moldable.policies.greedy import Greedy
 
 HELD = ("sbatch", "--parsable", "-H", "-o/dev/null")
-SLEEP = "--wrap=sleep 60"
+SLEEP = "--wrap=sleep 600"
 MARK = "--comment=moldable:solver"
 TWO = {"wide": {8: 5.0}, "small": {1: 1.0, 2: 1.8}}
 
@@ -56,7 +56,7 @@ def test_jobs_start_in_the_order_of_submission_although_a_later_one_would_fit(
     assert states(small_nodes)[wide] == ("PD", "1", "JobHeldUser")
     assert states(small_nodes)[small] == ("PD", "1", "JobHeldUser")
     small_nodes.run("scancel", plain)
-    wait_for(lambda: plain not in states(small_nodes), 20, "the plain job to end")
+    wait_for(lambda: plain not in states(small_nodes), "the plain job to end")
     agent.step()
     small_nodes.wait_for_idle(54)
     found = comments(small_nodes)
@@ -69,7 +69,7 @@ def test_other_jobs_that_are_about_to_start_count_as_taken(small_nodes, make_pla
     small_nodes.wait_for_idle(54)
     small_nodes.run("sbatch", "-n64", "-o/dev/null", SLEEP)
     job = small_nodes.run(*HELD, MARK, SLEEP)
-    wait_for(lambda: "Resources" in str(states(small_nodes)), 20, "the wide job to wait")
+    wait_for(lambda: "Resources" in str(states(small_nodes)), "the wide job to wait")
     make_agent(make_plan(Greedy(), 64)[1]).step()
     assert states(small_nodes)[job] == ("PD", "1", "JobHeldUser")
     assert states(small_nodes)[running][0] == "R"
@@ -91,7 +91,7 @@ def test_drained_nodes_do_not_count(small_nodes, make_plan, make_agent):
     with small_nodes.drained("n[1-62]"):
         job = small_nodes.run(*HELD, MARK, SLEEP)
         make_agent(make_plan(Greedy(), 64)[1]).step()
-        wait_for(lambda: states(small_nodes)[job][:2] == ("R", "2"), 20, "the job")
+        wait_for(lambda: states(small_nodes)[job][:2] == ("R", "2"), "the job")
 
 
 def test_tasks_of_an_array_are_jobs_of_their_own(small_nodes, make_plan, make_agent):
@@ -126,8 +126,7 @@ def test_doubtful_jobs_are_left_as_they_are_with_a_line_that_says_why(
     held = "hold" in options
     job = small_nodes.run(*HELD, *(word for word in options if word != "hold"), SLEEP)
     if held:
-        small_nodes.run("scontrol", "release", job)
-        small_nodes.run("scontrol", "hold", job)
+        small_nodes.run("scontrol", "hold", job, user="slurm")  # becomes an administrator's
     good = small_nodes.run(*HELD, MARK, SLEEP)
     before = fields(small_nodes, job)
     agent = make_agent(make_plan(Greedy(), 64)[1])
@@ -150,7 +149,7 @@ def test_a_job_that_its_user_held_after_the_decision_stays_on_hold(
         agent.step()
         assert comments(small_nodes)[job].startswith("moldable:solver;width=3")
         small_nodes.run("scontrol", "uhold", job)
-    wait_for(lambda: "idle*" not in small_nodes.run("sinfo", "-h", "-o", "%t"), 20, "the nodes")
+    wait_for(lambda: "idle*" not in small_nodes.run("sinfo", "-h", "-o", "%t"), "the nodes")
     agent.step()
     assert states(small_nodes)[job] == ("PD", "1", "JobHeldUser")
 
@@ -175,14 +174,14 @@ def test_a_user_decides_about_own_jobs_only(small_nodes, make_plan, tmp_path):
     environment = {**small_nodes.environment, "XDG_RUNTIME_DIR": str(small_nodes.home())}
     agent = start_agent(Settings(path, poll=0.2), environment, log, user=USER)
     try:
-        wait_for(lambda: ";width=3" in comments(small_nodes)[own], 15, log)
+        wait_for(lambda: ";width=3" in comments(small_nodes)[own], log)
         assert fields(small_nodes, others) == before
     finally:
         agent.terminate()
-        agent.join(10)
+        agent.join(LONGEST)
     assert agent.exitcode == 0
     assert log.read_text().splitlines()[-1].endswith("ended")
-    wait_for(lambda: states(small_nodes)[own][:2] == ("R", "3"), 20, "the job")
+    wait_for(lambda: states(small_nodes)[own][:2] == ("R", "3"), "the job")
 
 
 def test_an_operator_decides_about_all_jobs_and_believes_no_comment(
@@ -219,7 +218,6 @@ def test_one_agent_runs_for_each_user_and_ends_when_it_is_asked(
             lambda: (
                 (tmp_path / "log").exists() and "mode enforce" in (tmp_path / "log").read_text()
             ),
-            30,
             "the agent",
         )
         second = run("slurm", "agent", f"--plan={path}")
@@ -236,12 +234,12 @@ def test_one_agent_runs_for_each_user_and_ends_when_it_is_asked(
         assert run("slurm", "rescue").returncode == 2
     finally:
         first.terminate()
-        first.join(10)
+        first.join(LONGEST)
     assert first.exitcode == 0
     third = start_agent(Settings(path, poll=0.2), environment, tmp_path / "log")
-    wait_for(lambda: (tmp_path / "log").read_text().count("mode enforce") == 2, 30, "the agent")
+    wait_for(lambda: (tmp_path / "log").read_text().count("mode enforce") == 2, "the agent")
     third.terminate()
-    third.join(10)
+    third.join(LONGEST)
 
 
 def test_plans_that_do_not_match_the_cluster_are_refused(small_nodes, make_plan, run):
@@ -261,7 +259,7 @@ def test_without_enforcing_widths_are_only_told(small_nodes, make_plan, make_age
     agent = make_agent(make_plan(Greedy(), 64)[1], mode=mode, journal=Journal(tmp_path / "journal"))
     agent.step()
     running = small_nodes.run("sbatch", "--parsable", "-n2", "-o/dev/null", MARK, SLEEP)
-    wait_for(lambda: states(small_nodes)[running][0] == "R", 20, "the job")
+    wait_for(lambda: states(small_nodes)[running][0] == "R", "the job")
     held = small_nodes.run(*HELD, MARK, SLEEP)
     agent.step()
     agent.step()
@@ -284,7 +282,7 @@ def test_the_journal_has_the_decision_and_the_end_of_each_job(
     good = small_nodes.run(*HELD, MARK, "--wrap=sleep 1")
     bad = small_nodes.run(*HELD, MARK, "--wrap=false")
     agent.step()
-    wait_for(lambda: not states(small_nodes), 30, "the jobs")
+    wait_for(lambda: not states(small_nodes), "the jobs")
     agent.step()
     found = list(read_journal(tmp_path / "journal"))
     assert [(e.event, e.job, e.width, e.idle) for e in found[:2]] == [
@@ -309,7 +307,7 @@ def test_rescue_releases_what_is_held_and_says_so(small_nodes, run):
     result = run("slurm", "rescue", "--class", "solver")
     assert result.returncode == 0
     assert re.search(rf"{job} +solver +1 +released", result.stdout)
-    wait_for(lambda: states(small_nodes)[job][0] == "R", 20, "the job")
+    wait_for(lambda: states(small_nodes)[job][0] == "R", "the job")
     assert states(small_nodes)[other][2] == states(small_nodes)[plain][2] == "JobHeldUser"
 
 
@@ -365,8 +363,8 @@ def test_interrupting_the_agent_ends_it_like_asking_it(small_nodes, make_plan, t
     log = tmp_path / "log"
     environment = {**small_nodes.environment, "XDG_RUNTIME_DIR": str(small_nodes.home("root"))}
     agent = start_agent(Settings(path, poll=30.0), environment, log)
-    wait_for(lambda: log.exists() and "mode enforce" in log.read_text(), 30, "the agent")
+    wait_for(lambda: log.exists() and "mode enforce" in log.read_text(), "the agent")
     os.kill(agent.pid, signal.SIGINT)
-    agent.join(10)
+    agent.join(LONGEST)
     assert agent.exitcode == 0
     assert pwd.getpwuid(os.getuid()).pw_name in log.read_text()

@@ -20,6 +20,8 @@ CLASSES = [JobClass(HOSTILE, 8.0, [1, 1.8, 2.5]), JobClass("b", 2.0, {2: 1.7, 4:
 LOSS = Scenario(Workload(CLASSES), 12, time_unit="hours")
 QUEUE = Scenario(Workload(CLASSES), 12, waiting=3)
 ALARM = {False: (195, 79, 0), True: (255, 140, 75)}
+LONGEST = 60.0
+"""Seconds after which the browser counts as hanging."""
 NARROWEST, WIDEST = (68, 1, 84), (253, 231, 37)
 """Viridis at its ends, as in the picture of the policy."""
 
@@ -39,7 +41,7 @@ def state(browser, canvas: str = "film") -> dict:
 
 
 def wait_for(browser, script: str) -> None:
-    ends = time.monotonic() + 20.0
+    ends = time.monotonic() + LONGEST
     while not browser.evaluate(script):
         assert time.monotonic() < ends, script
         time.sleep(0.05)
@@ -60,7 +62,7 @@ def has(pixels: np.ndarray, colour: tuple[int, int, int]) -> bool:
 
 def is_shown(browser, colour: tuple[int, int, int]) -> bool:
     """Wait until a colour is drawn: the canvas is drawn in the next frame."""
-    ends = time.monotonic() + 20.0
+    ends = time.monotonic() + LONGEST
     while not has(colours(browser), colour) and time.monotonic() < ends:
         time.sleep(0.05)
     return has(colours(browser), colour)

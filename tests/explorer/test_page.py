@@ -199,7 +199,7 @@ def test_numbers_figures_and_the_question_are_saved(page, tmp_path):
         )
     names = ("performance.csv", "question.toml")
     names += tuple(f"moldable-frontier-figure.{kind}" for kind in ("png", "svg"))
-    ends = time.monotonic() + 30.0
+    ends = time.monotonic() + 60.0
     while not all((tmp_path / name).is_file() for name in names):
         assert time.monotonic() < ends, list(tmp_path.iterdir())
         page.evaluate("1")

@@ -83,7 +83,7 @@ def test_dask_gives_the_same_numbers_and_survives_a_killed_worker(cluster):
             os.killpg(workers[0].pid, signal.SIGKILL)
             killed.append(time.monotonic())
 
-    with Client(address, timeout=10, set_as_default=False) as client:
+    with Client(address, timeout=60, set_as_default=False) as client:
         executor = client.get_executor(pure=False)
         spread = simulate(Scenario(WORKLOAD, 40), executor=executor, progress=kill_one, **options)
     assert killed

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from moldable.errors import InputError
 
-SECONDS = 4.0
+SECONDS = 15.0
+"""Time in which a scheduler must answer, also on a busy machine."""
 LONGEST_GREETING = 1 << 20
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from threading import Event
+from queue import SimpleQueue
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
 
 
 def test_an_error_that_lasts_is_logged_once_and_so_is_its_end(tmp_path, caplog):
-    pulse, ending = Pulse(tmp_path / "folder" / "heartbeat", "main", default=True), Event()
+    pulse, ending = Pulse(tmp_path / "folder" / "heartbeat", "main", default=True), SimpleQueue()
 
     looks = []
 
@@ -96,7 +96,7 @@ def test_an_error_that_lasts_is_logged_once_and_so_is_its_end(tmp_path, caplog):
         if looks.count("squeue") == 4:
             pulse.path.parent.mkdir(exist_ok=True)
         if looks.count("squeue") == 6:
-            ending.set()
+            ending.put(15)
         return Output(0, "", "")
 
     caplog.set_level("INFO", "moldable.slurm")

@@ -8,11 +8,11 @@ one continues from the state in Slurm.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Final, Literal, final
 
 from moldable.errors import MoldableError
@@ -72,10 +72,10 @@ class Agent:
     _started: float = field(default_factory=time.time)
     _disabled: bool = False
 
-    def run(self, ending: threading.Event, poll: float) -> None:
-        """Decide every `poll` seconds until the event is set; equal errors are logged once."""
-        trouble = ""
-        while not ending.is_set():
+    def run(self, ending: SimpleQueue[int], poll: float) -> None:
+        """Decide every `poll` seconds until something is put; equal errors are logged once."""
+        trouble, pause = "", 0.0
+        while not _received(ending, pause):
             try:
                 self.step()
                 if trouble:
@@ -85,7 +85,7 @@ class Agent:
                 if str(error) != trouble:
                     LOG.warning("%s; trying again", error)
                 trouble = str(error)
-            ending.wait(poll)
+            pause = poll
 
     def step(self) -> None:
         """Read the queue once and act on it."""
@@ -277,6 +277,14 @@ class Agent:
     @property
     def _digest(self) -> str:
         return self.scope.plan.digest
+
+
+def _received(ending: SimpleQueue[int], seconds: float) -> bool:
+    try:
+        ending.get(timeout=seconds)
+    except Empty:
+        return False
+    return True
 
 
 def _granting(each: Candidate, told: Instruction, digest: str) -> Candidate:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import cast, final
 
 from moldable.checks import choice, within
@@ -69,12 +69,13 @@ def serve(settings: Settings, runner: Runner = run) -> None:
     )
     classes = tuple(job_class.name for job_class in plan.scenario.workload.classes)
     info = AgentInfo(os.getpid(), settings.mode, shape.name, client.partition, plan.digest, classes)
-    ending = threading.Event()
+    # A handler may put at any moment; setting an Event could wait for the code it has interrupted.
+    ending: SimpleQueue[int] = SimpleQueue()
     cluster = configured["ClusterName"]
     with AgentLock(cluster, info):
         _show_log()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: ending.set())
+            signal.signal(number, lambda number, _: ending.put(number))
         LOG.info("%s", _greeting(info, cluster, plan, scope))
         try:
             agent.run(ending, settings.poll)
