@@ -72,7 +72,7 @@ def test_the_sizes_of_a_process_are_read():
 def test_the_explorer_answers_the_questions_of_its_load():
     subject = ExplorerSubject(seed=1)
     try:
-        until = time.monotonic() + 60.0
+        until = time.monotonic() + 300.0
         while not subject.work.startswith("2 questions") and time.monotonic() < until:
             subject.step()
             time.sleep(0.05)

@@ -26,6 +26,7 @@ from moldable.policies.policy import Policy
 CLUSTERS = ("small_nodes", "large_nodes")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items) -> None:
     """Let all tests of one cluster run in one worker, so that it is started once."""
     for item in items:

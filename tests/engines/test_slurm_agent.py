@@ -112,6 +112,7 @@ def test_tasks_of_an_array_are_jobs_of_their_own(small_nodes, make_plan, make_ag
         ((MARK, "--ntasks-per-node=1", "-n2"), "--ntasks-per-node"),
         ((MARK, "--exclusive"), "--exclusive"),
         ((MARK, "-wn7"), "--nodelist"),
+        ((MARK, "-N2"), "a number of nodes (-N)"),
         ((MARK, "--dependency=after:1"), None),
         ((MARK, "--begin=now+1hour"), None),
         (("--comment=another text",), None),

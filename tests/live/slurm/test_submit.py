@@ -54,6 +54,12 @@ def test_what_a_shape_cannot_mold_is_refused_before_submission(shape):
     refuse_options({"time", "partition", "array", "mem"}, shape, "options")
 
 
+def test_tasks_cannot_ask_for_a_number_of_nodes():
+    with pytest.raises(InputError, match="--nodes cannot be used with the shape tasks"):
+        refuse_options(script_options("#!/bin/sh\n#SBATCH -N 2\n"), "tasks", "job.sh")
+    refuse_options({"nodes"}, "nodes", "job.sh")
+
+
 def test_the_line_follows_the_options_of_slurm():
     script = b"#!/bin/bash\n#SBATCH -n 2\n\n# text\necho $0\n"
     lines = with_prelude(script, "threads").split(b"\n")

@@ -51,7 +51,11 @@ _COMMON: Final = {
 _SHARED: Final = _COMMON | {"exclusive": "use the shape nodes for whole nodes"}
 _CPUS: Final = _SHARED | {"gres": "use the shape gpus for GPUs"}
 REFUSED: Final = {
-    "tasks": _CPUS | {"cpus-per-task": "each task has one CPU"},
+    "tasks": _CPUS
+    | {
+        "cpus-per-task": "each task has one CPU",
+        "nodes": "its tasks may be on any number of nodes",
+    },
     "threads": _CPUS,
     "nodes": _COMMON,
     "gpus": _SHARED,
