@@ -20,12 +20,12 @@ engines: $(MARK)engines  ## browser, Slurm, systemd-analyze, Ray, executorlib an
 
 test: $(MARK)test  ## tests and every documented example
 	$(BIN)/python -m pytest -n auto --dist loadfile --ignore tests/engines
-	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/engines
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/engines
 	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs
 
 coverage: $(MARK)test  ## the same, with the share of lines and branches that are run
 	$(BIN)/python -m pytest -n auto --dist loadfile --ignore tests/engines --cov --cov-report=
-	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/engines --cov --cov-append --cov-report=
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/engines --cov --cov-append --cov-report=
 	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs --cov --cov-append \
 		--cov-report=term-missing:skip-covered --cov-fail-under=95
 

@@ -90,7 +90,7 @@ def _beside(rng: Rng) -> dict[str, bytes]:
 
 
 SQUEUE = (
-    b"17/t/PD/t/JobHeldUser/t/0/t/ann/t/1793613600/t/1793613600/t/N/A/t/4/t/1-4/t/1/t/1/t/N/A/t/0/t//t/"
+    b"17/t/PD/t/JobHeldUser/t/0/t/ann/t/1793613600/t/1793613600/t/N/A/t/4/t/1-4/t/1/t/1/t/N/A/t//t/"
     b"/t//t/OK/t/0/t/(null)/t/(null)/t/(null)/t//t/moldable:jobs;shape=tasks;granting=2/t/\n"
 )
 SINFO = b"n1/t/idle/t/0/4/0/4/t/gpu:a100:4(S:0-1)/t/gpu:a100:0(IDX:N/A)/t/\n" * 3

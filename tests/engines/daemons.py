@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 """Seconds in which a daemon must end without being killed."""
 LONGEST = 120.0
 """Seconds after which something counts as hanging, also on slow machines."""

@@ -122,7 +122,7 @@ def test_job_steps_of_an_allocation_run_the_tasks_of_executorlib(large_nodes, fo
     (folder / "program.py").write_text(program.replace(", hostname_localhost=True", ""))
     words = ("salloc", "--quiet", "-N1", "-n4", sys.executable, "-c", LOOPBACK, "program.py")
     assert printed(*words) == SHOWN
-    assert large_nodes.idle_cpus() == 64
+    large_nodes.wait_for_idle(64)
 
 
 def test_the_program_that_submits_through_executorlib_runs(large_nodes, folder):

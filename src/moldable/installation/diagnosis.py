@@ -1,4 +1,4 @@
-"""Run all checks, within about two seconds."""
+"""Run all checks, within about two seconds unless another program hangs."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from moldable.live.slurm.records import (
 TOKEN = "/0f3a/"  # noqa: S105 - not a secret here
 PENDING = (
     *("17_3", "PD", "JobHeldUser", "0", "ada", "1795000000", "N/A", "N/A"),
-    *("1", "1-1", "1", "1", "0", "0", "", "(null)", "(null)", "OK", "N/A", "gres:gpu:2", "N/A"),
+    *("1", "1-1", "1", "1", "0", "", "(null)", "(null)", "OK", "N/A", "gres:gpu:2", "N/A"),
     *("(null)", "(null)", "moldable:solver"),
 )
 

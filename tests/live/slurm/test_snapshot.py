@@ -57,12 +57,6 @@ def test_released_and_running_jobs_hold_their_servers():
     assert told == [("3", 3)]
 
 
-def test_tasks_that_ask_for_a_number_of_nodes_are_left_alone():
-    found, told = view([job("1", MaxNodes="2"), job("2", MaxNodes="0")])
-    assert [name for name, _ in told] == ["2"]
-    assert "asks for a number of nodes (-N)" in found.left["1"]
-
-
 def test_pending_jobs_that_cannot_start_soon_take_nothing():
     later = {"PriorityLong": "5", "NumCPUs": "16"}
     reasons = ("Dependency", "BeginTime", "AssocMaxJobsLimit", "QOSMaxCpuPerUserLimit", "Licenses")

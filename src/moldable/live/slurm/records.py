@@ -17,7 +17,7 @@ from moldable.errors import SlurmError, shown
 JOB_FIELDS: Final = (
     *("JobArrayID", "StateCompact", "Reason", "PriorityLong", "UserName", "SubmitTime"),
     *("EligibleTime", "StartTime", "NumCPUs", "NumNodes", "NumTasks", "cpus-per-task"),
-    *("NTPerNode", "MaxNodes", "ReqNodes", "Feature", "Reservation", "OverSubscribe", "HetJobID"),
+    *("NTPerNode", "ReqNodes", "Feature", "Reservation", "OverSubscribe", "HetJobID"),
     *("tres-per-node", "tres-per-job", "Dependency", "admin_comment", "Comment"),
 )
 NODE_FIELDS: Final = ("NodeList", "StateCompact", "CPUsState", "Gres", "GresUsed")
@@ -46,7 +46,6 @@ class QueuedJob:
         priority: 0: it is held.
         submitted, eligible, started: seconds since 1970.
         cpus, nodes, tasks, cpus_per_task, tasks_per_node: what it has, or asks for.
-        most_nodes: upper end of the range of nodes that it asks for; 0: there is none.
         gpus_per_node, gpus_per_job: as Slurm writes them, such as "gres:gpu:2".
     """
 
@@ -63,7 +62,6 @@ class QueuedJob:
     tasks: int
     cpus_per_task: int
     tasks_per_node: int
-    most_nodes: int
     required_nodes: str
     features: str
     reservation: str
@@ -148,7 +146,7 @@ def read_job(cells: Sequence[str]) -> QueuedJob:
     if not _JOB_ID.fullmatch(job):
         raise SlurmError(f"{shown(job)} is not the number of a job")
     submitted, eligible, started = map(_time, texts[5:8])
-    cpus, nodes, tasks, per_task, per_node, most_nodes = map(_count, texts[8:14])
+    cpus, nodes, tasks, per_task, per_node = map(_count, texts[8:13])
     return QueuedJob(
         job,
         state,
@@ -163,8 +161,7 @@ def read_job(cells: Sequence[str]) -> QueuedJob:
         tasks,
         per_task,
         per_node,
-        most_nodes,
-        *texts[14:],
+        *texts[13:],
     )
 
 

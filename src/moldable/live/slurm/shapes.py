@@ -86,10 +86,7 @@ SHAPES: Final = {
             set_by=("NumTasks={w}", "NumCPUs={w}"),
             variable="$SLURM_NTASKS",
             refusals=_CPUS
-            | {
-                "each of its tasks uses several CPUs (-c)": lambda job: job.cpus_per_task > 1,
-                "it asks for a number of nodes (-N)": lambda job: job.most_nodes > 0,
-            },
+            | {"each of its tasks uses several CPUs (-c)": lambda job: job.cpus_per_task > 1},
         ),
         Shape(
             "threads",
