@@ -224,9 +224,7 @@ def test_another_programs_folder_is_left_alone_whatever_is_asked(in_process, tmp
     assert len(files(tmp_path)) == 2
 
 
-def test_a_second_run_during_another_one_is_refused_and_changes_nothing(
-    in_process, tmp_path, hold
-):
+def test_a_second_run_during_another_one_is_refused_and_changes_nothing(in_process, tmp_path, hold):
     with working(tmp_path, hold) as first:
         options = ("--scale", "tiny", "--seed", "2", "--out", str(tmp_path), "--overwrite")
         code, _, said = in_process("errata", *options)
