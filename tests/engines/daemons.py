@@ -14,6 +14,8 @@ from pathlib import Path
 
 PATIENCE = 15.0
 """Seconds in which a daemon must end without being killed."""
+BUSY = 5.0
+"""How much longer everything may take on a busy machine."""
 
 
 class Daemons:
@@ -61,12 +63,18 @@ class Daemons:
 
 
 def wait_for(is_done: Callable[[], object], seconds: float, what: str | Path) -> None:
-    """Wait until something is done; a failure shows the log file, if `what` is one."""
-    ends = time.monotonic() + seconds
+    """Wait until something is done; a failure shows the log file, if `what` is one.
+
+    Args:
+        is_done: is asked again and again.
+        seconds: in which it is done on an idle machine.
+        what: is being waited for.
+    """
+    ends = time.monotonic() + BUSY * seconds
     while not is_done():
         if time.monotonic() > ends:
             text = what.read_text() if isinstance(what, Path) else what
-            raise AssertionError(f"timed out after {seconds:g} s: {text}")
+            raise AssertionError(f"timed out after {BUSY * seconds:g} s: {text}")
         time.sleep(0.05)
 
 

@@ -108,7 +108,7 @@ class PrivateSlurm:
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert not check or result.returncode == 0, (words, result.stdout, result.stderr)

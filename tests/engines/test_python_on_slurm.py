@@ -138,7 +138,7 @@ def test_the_agent_sets_the_width_of_a_job_of_submitit(large_nodes, folder):
         assert printed(sys.executable, "program.py").endswith(SHOWN)
     finally:
         agent.terminate()
-        agent.join(10)
+        agent.join(60)
     assert "(solve) 2 of 4 idle" in log.read_text()
     last = large_nodes.run("squeue", "-h", "-t", "all", "-S", "-i", "-o", "%C %k").splitlines()[0]
     assert last.startswith("2 moldable:solve;shape=threads;width=2;")

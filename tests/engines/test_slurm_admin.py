@@ -98,7 +98,7 @@ class Managed:
             yield process
         finally:
             process.terminate()
-            process.join(20)
+            process.join(60)
 
     def beat(self, mode: str) -> int:
         """The time of the heartbeat, 0 if there is none of this mode."""
@@ -281,7 +281,7 @@ def test_jobs_pass_when_the_agent_has_died_and_those_on_hold_wait_for_the_next_o
         held = managed.submit(MARK, "-n2", SLEEP).stdout.strip()
         managed.wait_until(held, "PD", "2", "JobHeldUser")
         process.kill()
-        process.join(10)
+        process.join(60)
         fresh = managed.submit(MARK, "-n2", SLEEP).stdout.strip()
         assert managed.states()[fresh] == ("PD", "2", "JobHeldUser")
         old = re.sub(r"time \d+", f"time {int(time.time()) - 11}", managed.heartbeat.read_text())

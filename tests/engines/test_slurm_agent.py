@@ -20,7 +20,7 @@ from moldable.policies.fixed_width import FixedWidth
 from moldable.policies.greedy import Greedy
 
 HELD = ("sbatch", "--parsable", "-H", "-o/dev/null")
-SLEEP = "--wrap=sleep 60"
+SLEEP = "--wrap=sleep 600"
 MARK = "--comment=moldable:solver"
 TWO = {"wide": {8: 5.0}, "small": {1: 1.0, 2: 1.8}}
 
@@ -179,7 +179,7 @@ def test_a_user_decides_about_own_jobs_only(small_nodes, make_plan, tmp_path):
         assert fields(small_nodes, others) == before
     finally:
         agent.terminate()
-        agent.join(10)
+        agent.join(60)
     assert agent.exitcode == 0
     assert log.read_text().splitlines()[-1].endswith("ended")
     wait_for(lambda: states(small_nodes)[own][:2] == ("R", "3"), 20, "the job")
@@ -236,12 +236,12 @@ def test_one_agent_runs_for_each_user_and_ends_when_it_is_asked(
         assert run("slurm", "rescue").returncode == 2
     finally:
         first.terminate()
-        first.join(10)
+        first.join(60)
     assert first.exitcode == 0
     third = start_agent(Settings(path, poll=0.2), environment, tmp_path / "log")
     wait_for(lambda: (tmp_path / "log").read_text().count("mode enforce") == 2, 30, "the agent")
     third.terminate()
-    third.join(10)
+    third.join(60)
 
 
 def test_plans_that_do_not_match_the_cluster_are_refused(small_nodes, make_plan, run):
@@ -296,8 +296,10 @@ def test_the_journal_has_the_decision_and_the_end_of_each_job(
         good: ("ended", 3, "completed", plan.digest),
         bad: ("ended", 3, "failed", plan.digest),
     }
-    times = {e.job: e.time - e.started for e in found[2:]}
-    assert 1.0 <= times[good] <= 3.0
+    told = small_nodes.run("env", "SLURM_TIME_FORMAT=%s", "scontrol", "show", "job", good)
+    started, end = (int(re.search(rf"{k}Time=(\d+)", told)[1]) for k in ("Start", "End"))
+    assert end - started >= 1
+    assert [(e.started, e.time) for e in found[2:] if e.job == good] == [(started, end)]
 
 
 def test_rescue_releases_what_is_held_and_says_so(small_nodes, run):
@@ -367,6 +369,6 @@ def test_interrupting_the_agent_ends_it_like_asking_it(small_nodes, make_plan, t
     agent = start_agent(Settings(path, poll=30.0), environment, log)
     wait_for(lambda: log.exists() and "mode enforce" in log.read_text(), 30, "the agent")
     os.kill(agent.pid, signal.SIGINT)
-    agent.join(10)
+    agent.join(60)
     assert agent.exitcode == 0
     assert pwd.getpwuid(os.getuid()).pw_name in log.read_text()

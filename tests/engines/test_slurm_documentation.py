@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(
     r"^```(toml|bash|console|text)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
-PATIENCE = 20.0
+PATIENCE = 100.0
 """Seconds in which a command must print what the page shows; jobs take time to start."""
 
 
@@ -99,7 +99,7 @@ class Reader:
     def stop(self):
         if self.agent is not None:
             self.agent.terminate()
-            assert self.agent.wait(10) == 0
+            assert self.agent.wait(60) == 0
             self.agent = None
 
 

@@ -73,11 +73,11 @@ def test_gpus_of_one_node_are_visible(finish):
 def test_a_job_of_threads_gets_no_more_than_one_node_surely_has(large_nodes, make_plan, make_agent):
     # Three nodes have 4 idle CPUs and one has 6: 18 are idle, but a job fits into 6 of them.
     for name, taken in {"n1": 12, "n2": 12, "n3": 12, "n4": 10}.items():
-        large_nodes.run("sbatch", f"-w{name}", f"-c{taken}", "-o/dev/null", "--wrap=sleep 60")
+        large_nodes.run("sbatch", f"-w{name}", f"-c{taken}", "-o/dev/null", "--wrap=sleep 600")
     large_nodes.wait_for_idle(18)
     held = ("sbatch", "-H", "-N1", "-c1", "--comment=moldable:solver;shape=threads", "-o/dev/null")
     for _ in range(4):
-        large_nodes.run(*held, "--wrap=sleep 60")
+        large_nodes.run(*held, "--wrap=sleep 600")
     curve = {width: float(width) for width in range(1, 17)}
     make_agent(make_plan(FixedWidth(16), 64, {"solver": curve})[1], "threads").step()
     running = ("squeue", "-h", "-t", "R", "-n", "wrap", "-S", "i", "-o", "%i %C")

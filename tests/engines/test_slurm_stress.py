@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from engines.agent_process import start_agent
-from engines.daemons import wait_for
+from engines.daemons import BUSY, wait_for
 from engines.private_slurm import USER
 from moldable.live.slurm.client import SlurmClient
 from moldable.live.slurm.marks import Mark
@@ -21,6 +21,8 @@ from moldable.policies.greedy import Greedy
 SERVERS = 64
 JOBS = 200
 KILLS = 20
+LOOKS = 6
+"""Least number of looks at the queue between two kills."""
 HELD = ("sbatch", "--parsable", "-H", "-o/dev/null", "--comment=moldable:solver")
 SEPARATOR = "\x1f"
 
@@ -88,14 +90,14 @@ def test_an_agent_killed_between_two_writes_is_taken_over(small_nodes, make_plan
         log = tmp_path / f"log{writes}"
         jobs += [small_nodes.run(*HELD, "--wrap=sleep 1", user=USER) for _ in range(2)]
         first = start_agent(settings, environment, log, user=USER, dies_at=writes)
-        first.join(30)
+        first.join(150)
         assert first.exitcode == -9, log.read_text()
         second = start_agent(settings, environment, log, user=USER)
         try:
             wait_for(lambda: not small_nodes.run("squeue", "-h"), 30, log)
         finally:
             second.terminate()
-            second.join(10)
+            second.join(60)
     audit(small_nodes, jobs, since, width=3)
 
 
@@ -117,21 +119,21 @@ def test_two_hundred_jobs_survive_twenty_kills_and_a_restart_of_slurmctld(
             time.sleep(0.5)
         raise AssertionError("slurmctld did not come back")
 
-    agent = start_agent(settings, environment, log, user=USER)
     most = looks = kills = 0
     begun, restarted = time.monotonic(), False
     with ThreadPoolExecutor(JOBS) as pool:  # all at once
         submitted = [pool.submit(submit, size) for size in sizes]
-        while time.monotonic() - begun < 150.0:
-            ends = time.monotonic() + rng.uniform(0.3, 1.5)
-            while time.monotonic() < ends:
+        wait_for(lambda: sum(each.done() for each in submitted) > JOBS // 2, 60, "the jobs")
+        agent = start_agent(settings, environment, log, user=USER)
+        while time.monotonic() - begun < BUSY * 90.0:
+            ends, least = time.monotonic() + rng.uniform(0.3, 1.5), looks + LOOKS
+            while time.monotonic() < ends or looks < least:
                 jobs = client.jobs()
                 most, looks = max(most, held_servers(jobs)), looks + 1
                 time.sleep(0.1)
-            all_submitted = all(each.done() for each in submitted)
-            if all_submitted and kills >= KILLS and not jobs:
+            if restarted and kills >= KILLS and not jobs:
                 break
-            if kills >= KILLS // 2 and not restarted and all_submitted:
+            if kills >= KILLS // 2 and not restarted and all(each.done() for each in submitted):
                 small_nodes.restart_controller()
                 restarted = True
             if kills >= KILLS:  # the last one works until all is done
@@ -141,7 +143,7 @@ def test_two_hundred_jobs_survive_twenty_kills_and_a_restart_of_slurmctld(
             kills += 1
             agent = start_agent(settings, environment, log, user=USER)
     agent.terminate()
-    agent.join(10)
+    agent.join(60)
     names = [each.result() for each in submitted]
     assert len(set(names)) == JOBS
     assert restarted
