@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -29,6 +31,7 @@ LAWS = {
 }
 
 
+@cache
 def table_of(law):
     return grid_table(Inverse.of(law if hasattr(law, "survival") else law.phases))
 

@@ -260,18 +260,14 @@ def test_an_unknown_optimum_does_not_prevent_tuning():
     assert any("true optimum is not known" in words for words in tuned.performance.warnings)
 
 
-def test_steps_are_reported():
+def test_steps_are_reported_and_json_has_the_policy_and_its_figures():
     steps = []
-    tune(SMALL, max_blocking=0.2, progress=steps.append)
+    tuned = tune(SMALL, max_blocking=0.2, progress=steps.append)
     assert steps[0] == "tuning the blocking cost"
     assert steps[-2:] == [
         "computing the true optimum",
         "evaluating burstier arrivals and more load",
     ]
-
-
-def test_json_has_the_policy_and_its_figures():
-    tuned = tune(SMALL, max_blocking=0.2)
     found = tuned.to_dict()
     assert found["target"] == {"max_blocking": 0.2}
     assert found["policy"]["policy"] == "thresholds"
