@@ -33,6 +33,13 @@ settings.load_profile("moldable")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items) -> None:
+    """Let all tests of one file run in one worker, except those that belong to another group."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_runtime_folder(tmp_path_factory) -> Iterator[None]:
     """Keep the jobs of tests apart from those of the user, and from other tests in parallel."""

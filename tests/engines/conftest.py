@@ -69,7 +69,8 @@ def _entered(cluster: PrivateSlurm, monkeypatch: pytest.MonkeyPatch) -> Iterator
     logging.getLogger("moldable.slurm").setLevel(logging.DEBUG)
     runtime = tempfile.mkdtemp(dir=cluster.folder)
     for name, value in {**cluster.environment, "XDG_RUNTIME_DIR": runtime}.items():
-        monkeypatch.setenv(name, value)
+        if name != "PYTHONPATH":  # where modules may find their tasks, since the cluster was made
+            monkeypatch.setenv(name, value)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # jobs inherit what other tests have set
     yield cluster
     cluster.clear()

@@ -58,7 +58,10 @@ def test_the_distribution_function_is_right_to_1e_10(name):
     assert np.abs(law.cdf(sizes * 1.001) + np.expm1(-e)).max() > 1e-5
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(k, marks=pytest.mark.long) if k == "Erlang 50" else k for k in LAWS],
+)
 def test_tables_are_looked_up_as_the_naive_twin_does(name):
     law = LAWS[name]
     table = table_of(law)
