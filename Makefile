@@ -6,6 +6,9 @@ MINUTES ?= 60
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MARK := .venv/.installed-
+# Tests of engines mostly wait, so there is one worker more than there are processors, and they run
+# in the order of their folders instead of after all others.
+WORKERS := -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes, which would otherwise compile the sources each time.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -19,13 +22,11 @@ engines: $(MARK)engines  ## browser, Slurm, systemd-analyze, Ray, executorlib an
 	scripts/engines.sh
 
 test: $(MARK)test  ## tests and every documented example
-	$(BIN)/python -m pytest -n auto --dist loadfile --ignore tests/engines
-	$(BIN)/python -m pytest -n 2 --dist loadfile tests/engines
+	$(BIN)/python -m pytest $(WORKERS)
 	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs
 
 coverage: $(MARK)test  ## the same, with the share of lines and branches that are run
-	$(BIN)/python -m pytest -n auto --dist loadfile --ignore tests/engines --cov --cov-report=
-	$(BIN)/python -m pytest -n 2 --dist loadfile tests/engines --cov --cov-append --cov-report=
+	$(BIN)/python -m pytest $(WORKERS) --cov --cov-report=
 	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs --cov --cov-append \
 		--cov-report=term-missing:skip-covered --cov-fail-under=95
 

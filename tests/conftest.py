@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -37,6 +38,15 @@ def _own_runtime_folder(tmp_path_factory) -> Iterator[None]:
     """Keep the jobs of tests apart from those of the user, and from other tests in parallel."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("session")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _short_rounds() -> Iterator[None]:
+    """Let simulations that run until they are precise begin with a twentieth of the usual jobs."""
+    with pytest.MonkeyPatch.context() as patch:
+        module = importlib.import_module("moldable.simulation.simulate")
+        patch.setattr(module, "ROUND_JOBS", module.ROUND_JOBS // 20)
         yield
 
 

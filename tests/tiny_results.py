@@ -23,6 +23,7 @@ def tiny(name: str) -> tuple[Experiment, Results]:
     return experiment, Results(Scale.TINY, {key: _cell(experiment, key) for key in keys})
 
 
+@cache
 def published(name: str) -> tuple[Publication, list[bytes]]:
     """Return the publication of an experiment and the files of its figures."""
     experiment, results = tiny(name)

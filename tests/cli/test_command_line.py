@@ -29,6 +29,7 @@ COMMANDS = (
     *("optimum", "evaluate", "compare", "simulate", "tune", "tradeoff", "bounds", "explore"),
     *("examples", "doctor"),
 )
+SLOW = {"plan", "tune"}
 GROUPS = {"slurm": ("submit", "agent", "status", "rescue", "install"), "live": ("report",)}
 """Commands with commands of their own; their examples need a cluster, or its journal."""
 PAGES = (
@@ -55,8 +56,8 @@ def test_help_shows_examples_for_slurm(run, command):
 @pytest.mark.parametrize(
     "words",
     [
-        # The fast tests run `plan` on smaller clusters, and those of the documentation on these.
-        pytest.param((name,), id=name, marks=[pytest.mark.long] if name == "plan" else [])
+        # Other tests run these on smaller clusters, and those of the documentation on these.
+        pytest.param((name,), id=name, marks=pytest.mark.long if name in SLOW else ())
         for name in COMMANDS
         if name != "explore"  # it runs until Ctrl-C; its own tests start it
     ]

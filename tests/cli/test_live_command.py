@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from commands import run_here
 from live.clusters import journal
 from moldable import Scenario, evaluate, value_policy
 from moldable.live.plan_file import read_plan, write_plan
@@ -30,8 +28,7 @@ def folder(tmp_path_factory):
 
 
 def run(folder, *words):
-    command = [str(Path(sys.executable).with_name("moldable")), "live", "report", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return run_here(["live", "report", *words], folder, 100)
 
 
 def test_a_cluster_as_planned_is_compared_with_the_plan(folder):

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from moldable.cli import app, output
 from moldable.text_files import FolderLock
+from moldable.tuning import evaluator
 
 SMALL = ("--speedup", "1,1.8,2.5", "--load", "0.8", "--servers", "10", "--seed", "1")
 
@@ -33,6 +34,14 @@ def test_a_limit_with_waiting_places_that_is_not_used_up_is_named(run):
     assert "exponential sizes). 77 % of the limit is used." in " ".join(plain.split())
 
 
+@pytest.fixture
+def few_jobs(monkeypatch):
+    """Let every policy be tried with few simulated jobs."""
+    monkeypatch.setattr(evaluator, "TRIED", 5000)
+    monkeypatch.setattr(evaluator, "CERTIFIED", 5000)
+
+
+@pytest.mark.usefixtures("few_jobs")
 def test_the_reason_for_a_missing_optimum_is_printed(run):
     words = ("--speedup", "1=1,2=2.22,4=5.295", *SMALL[2:], "--blocking-cost", "4", "--json")
     result = run("tune", *words, "--optimum", "--size", "deterministic", "--precision", "0.3")
@@ -122,6 +131,7 @@ def test_a_tradeoff_is_drawn_below_its_table(run):
     assert all(mark in "".join(canvas) for mark in "·●▲")
 
 
+@pytest.mark.usefixtures("few_jobs")
 def test_a_tradeoff_of_other_sizes_has_no_true_optimum(run):
     asked = ("--costs", "4", "--size", "deterministic", "--precision", "0.3", "--seed", "1")
     answer = json.loads(run("tradeoff", *SMALL, *asked, "--json").stdout)

@@ -106,9 +106,13 @@ CASES = {
         lambda p: p.queueing.mean_wait,
     ),
 }
+QUICK = {"two classes", "a queue", "few waiting places"}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in CASES],
+)
 def test_long_films_have_the_averages_that_evaluation_predicts(name):
     scenario, make_policy, average, read = CASES[name]
     policy = make_policy(scenario)

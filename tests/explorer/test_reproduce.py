@@ -180,7 +180,14 @@ def test_the_trade_off(question, tmp_path):
                 _assert_same(point.values, row, point.label)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    "view",
+    # Two commands after each other, and a loop; the others are one command.
+    [
+        pytest.param(view, marks=[] if view in {"performance", "load_curves"} else pytest.mark.long)
+        for view in VIEWS
+    ],
+)
 def test_a_shell_runs_the_command_as_it_is(view, tmp_path):
     question = replace(LOSS, servers=4, size=" mixed-erlang:0.4, 0.6 ", target=None)
     text = command(question, view)

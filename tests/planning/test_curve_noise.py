@@ -80,7 +80,11 @@ def test_the_optimal_widths_change_as_often_as_for_the_fit():
 
 @pytest.mark.parametrize(
     ("servers", "waiting"),
-    [(8, 0), (4, "unlimited"), pytest.param(8, "unlimited", marks=pytest.mark.long)],
+    [
+        (8, 0),
+        pytest.param(4, "unlimited", marks=pytest.mark.long),
+        pytest.param(8, "unlimited", marks=pytest.mark.long),
+    ],
 )
 def test_figures_on_resampled_curves_surround_the_planned_one(servers, waiting):
     scenario = scenario_of(measured(0.03), servers, waiting=waiting)

@@ -185,7 +185,7 @@ def test_a_response_below_the_fastest_execution_is_refused_with_the_nearest():
         plan(scenario, max_response=0.3, seed=1)
 
 
-@pytest.mark.parametrize("waiting", [0, "unlimited"])
+@pytest.mark.parametrize("waiting", [0, pytest.param("unlimited", marks=pytest.mark.long)])
 def test_a_limit_that_no_simulation_can_confirm_is_refused_with_one_that_it_can(waiting):
     jobs = JobClass("jobs", 0.5, [1, 1.8], size="lognormal:1")
     scenario = Scenario(Workload([jobs]), 2, waiting=waiting)
@@ -222,6 +222,7 @@ def test_a_plan_for_a_nearly_saturated_cluster_is_refused_with_the_servers_it_ne
         plan(nearly_saturated(), seed=1)
 
 
+@pytest.mark.long
 def test_a_scenario_from_a_log_is_sized_although_a_tried_size_is_nearly_saturated():
     text = draft_scenario(read_trace(EXAMPLE), servers=64, curve="amdahl:0.97")
     scenario = parse_scenario(text, Path("week.toml"))

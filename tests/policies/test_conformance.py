@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -129,9 +130,14 @@ def system(request):
     return SYSTEMS[request.param]
 
 
+@cache
+def made(name, workload):
+    return POLICIES[name](workload)
+
+
 @pytest.fixture(params=POLICIES)
 def policy(request, system):
-    return POLICIES[request.param](system[0])
+    return made(request.param, system[0])
 
 
 def granted(speedup, width, idle, strict):

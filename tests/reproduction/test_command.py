@@ -19,18 +19,21 @@ from reproduction.__main__ import main
 from reproduction.run import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
-# An experiment whose cells take long enough for a run to be stopped between them.
+# An experiment of 20 cells that take a moment each; the last ones wait while the file HOLD exists,
+# so that a run can be stopped between two cells on any machine.
 SLOW = """
-import sys, time
+import functools, os, sys, time
 from reproduction import __main__, run
 from reproduction.experiment import Cell, Drawing, Experiment, Publication
-def compute(effort):
+def compute(number, effort):
     time.sleep(0.03)
+    while number >= 15 and os.path.exists(os.environ.get("HOLD", "")):
+        time.sleep(0.01)
     return {"drawn": effort.next_seed()}
 def publish(results):
     drawing = Drawing("slow", "A line.", lambda figure: figure.subplots().plot([1, 2]))
     return Publication({"slow": list(results.cells.values())}, "", ["Done."], [drawing])
-cells = [Cell(f"slow/{k}", compute) for k in range(20)]
+cells = [Cell(f"slow/{k}", functools.partial(compute, k)) for k in range(20)]
 run.EXPERIMENTS["slow"] = Experiment("slow", "Slow", lambda _: cells, publish)
 sys.exit(__main__.main(sys.argv[1:]))
 """
@@ -63,13 +66,22 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
 
 
+@pytest.fixture
+def hold(tmp_path_factory):
+    """A file that keeps runs from ending while it exists."""
+    path = tmp_path_factory.mktemp("hold") / "hold"
+    path.touch()
+    return path
+
+
 @contextmanager
-def working(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def working(folder: Path, hold: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Start a run and wait until it has finished a cell."""
     words = [*COMMAND, "--out", str(folder), *arguments]
     finished = finished_cells(folder)
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    with subprocess.Popen(words, **pipes, cwd=ROOT, text=True) as process:
+    environment = {**os.environ, "HOLD": str(hold)}
+    with subprocess.Popen(words, **pipes, cwd=ROOT, text=True, env=environment) as process:
         while finished_cells(folder) <= finished:
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.005)
@@ -94,10 +106,12 @@ def test_the_module_is_a_command_that_writes_its_results(tmp_path):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_killed_at_random_moments_and_resumed_it_gives_the_same_files(unbroken, tmp_path, seed):
+def test_killed_at_random_moments_and_resumed_it_gives_the_same_files(
+    unbroken, tmp_path, hold, seed
+):
     folder, _ = unbroken
     delays = random.Random(seed)  # noqa: S311 - moments, not secrets
-    with working(tmp_path, "--resume") as process:
+    with working(tmp_path, hold, "--resume") as process:
         time.sleep(delays.uniform(0.0, 0.3))
         process.kill()
     assert 0 < finished_cells(tmp_path) < 20
@@ -190,8 +204,8 @@ def test_help_names_every_experiment(capsys):
     assert "python -m reproduction report" in text
 
 
-def test_an_interrupt_keeps_finished_cells(tmp_path):
-    with working(tmp_path) as process:
+def test_an_interrupt_keeps_finished_cells(tmp_path, hold):
+    with working(tmp_path, hold) as process:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -210,12 +224,11 @@ def test_another_programs_folder_is_left_alone_whatever_is_asked(in_process, tmp
     assert len(files(tmp_path)) == 2
 
 
-def test_a_second_run_during_another_one_is_refused_and_changes_nothing(in_process, tmp_path):
-    with working(tmp_path) as first:
-        first.send_signal(signal.SIGSTOP)  # so that it is still at work whatever the machine
+def test_a_second_run_during_another_one_is_refused_and_changes_nothing(in_process, tmp_path, hold):
+    with working(tmp_path, hold) as first:
         options = ("--scale", "tiny", "--seed", "2", "--out", str(tmp_path), "--overwrite")
         code, _, said = in_process("errata", *options)
-        first.send_signal(signal.SIGCONT)
+        hold.unlink()
         first.communicate(timeout=60)
     assert code == 2
     assert "is being written by another run; wait until it has ended" in said

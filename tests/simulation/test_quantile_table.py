@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -29,6 +31,7 @@ LAWS = {
 }
 
 
+@cache
 def table_of(law):
     return grid_table(Inverse.of(law if hasattr(law, "survival") else law.phases))
 
@@ -55,7 +58,10 @@ def test_the_distribution_function_is_right_to_1e_10(name):
     assert np.abs(law.cdf(sizes * 1.001) + np.expm1(-e)).max() > 1e-5
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(k, marks=pytest.mark.long) if k == "Erlang 50" else k for k in LAWS],
+)
 def test_tables_are_looked_up_as_the_naive_twin_does(name):
     law = LAWS[name]
     table = table_of(law)

@@ -110,6 +110,7 @@ def test_where_the_optimum_is_unknown_the_error_gives_the_least_value_found():
         tune(Scenario(Workload((constant,)), 16), max_time=0.2)
 
 
+@pytest.mark.long
 def test_a_simulated_limit_is_certified_on_other_random_numbers():
     scenario = Scenario.single(CURVE, 0.8, 400)
     tuned = tune(scenario, max_blocking=0.01, seed=1, precision=0.05)
@@ -260,18 +261,14 @@ def test_an_unknown_optimum_does_not_prevent_tuning():
     assert any("true optimum is not known" in words for words in tuned.performance.warnings)
 
 
-def test_steps_are_reported():
+def test_steps_are_reported_and_json_has_the_policy_and_its_figures():
     steps = []
-    tune(SMALL, max_blocking=0.2, progress=steps.append)
+    tuned = tune(SMALL, max_blocking=0.2, progress=steps.append)
     assert steps[0] == "tuning the blocking cost"
     assert steps[-2:] == [
         "computing the true optimum",
         "evaluating burstier arrivals and more load",
     ]
-
-
-def test_json_has_the_policy_and_its_figures():
-    tuned = tune(SMALL, max_blocking=0.2)
     found = tuned.to_dict()
     assert found["target"] == {"max_blocking": 0.2}
     assert found["policy"]["policy"] == "thresholds"
@@ -280,6 +277,7 @@ def test_json_has_the_policy_and_its_figures():
     assert found["blocking_cost"] == tuned.blocking_cost
 
 
+@pytest.mark.long
 def test_the_best_design_load_is_found_where_most_loads_block_no_job():
     servers, limit = 4000, 1e-4
     # Two servers for every job are one of the static policies, and keep the limit.

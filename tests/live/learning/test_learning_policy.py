@@ -95,7 +95,7 @@ def test_learning_costs_less_than_believing_a_wrong_curve():
 
 
 @pytest.mark.parametrize(
-    ("jobs", "more"), [(300, 150), pytest.param(1500, 600, marks=pytest.mark.long)]
+    ("jobs", "more"), [(150, 100), pytest.param(1500, 600, marks=pytest.mark.long)]
 )
 def test_with_a_queue_it_learns_too_and_survives_loads_above_one(jobs, more):
     truth = replace(TRUE, waiting=np.inf)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("reports")  # which are made once
 PLAN = {
     *("policy", "widths", "comparison", "servers", "load", "sensitivity", "curves", "frontier"),
 }
