@@ -6,6 +6,7 @@ import pytest
 
 from moldable import read_trace
 from moldable.errors import InputError
+from moldable.traces.summary import summarise
 
 LINE = (
     "JobId={job} UserId=ann(1001) GroupId=lab(100) Name={name} JobState={state} Partition=main "
@@ -39,6 +40,13 @@ def test_a_line_is_a_job(log):
     assert math.isnan(trace.requested_time[1])
     assert trace.users == ("ann",)
     assert read_trace(log(line())).servers.tolist() == [2]
+
+
+@pytest.mark.parametrize("limit", ["0", "-5", "1e-320", "1e300"])
+def test_impossible_time_limits_are_unknown(log, limit):
+    trace = read_trace(log(line(limit=limit)))
+    assert math.isnan(trace.requested_time[0])
+    assert summarise(trace).classes[0].estimate_ratio is None
 
 
 @pytest.mark.parametrize("name", ["a b", "a=b c=d", "x JobState=y", "JobId=3", ""])

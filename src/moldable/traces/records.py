@@ -20,6 +20,8 @@ MOST_JOBS: Final = 10_000_000
 WIDEST: Final = 10**9
 LONGEST: Final = 1e15
 """Largest time in seconds; squares of times are summed."""
+SHORTEST: Final = 1e-6
+"""Seconds below which a requested time is a mistake; ratios to it could overflow."""
 MOST_EXAMPLES: Final = 3
 MOST_DAMAGED: Final = 0.5
 """Share of damaged rows above which a file is refused."""
@@ -123,7 +125,7 @@ class JobRecords:
         self._submit.append(submit)
         self._start.append(start)
         self._run.append(run_time)
-        self._limit.append(requested if 0.0 < requested <= LONGEST else math.nan)
+        self._limit.append(requested if SHORTEST <= requested <= LONGEST else math.nan)
         for column, width in zip(self._widths, widths, strict=True):
             column.append(width)
         self._users.add(user or UNKNOWN)
