@@ -77,7 +77,14 @@ def test_a_log_is_planned_with_its_assumptions_noted(run, folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("one.toml", "--max-blocking", "0.1", "--max-wait", "1"), "at most one target"),
+        (
+            ("one.toml", "--max-blocking", "0.1", "--max-wait", "1"),
+            "at most one target; got --max-blocking and --max-wait",
+        ),
+        (
+            ("one.toml", "--max-wait", "1min"),
+            "give --max-blocking, or let all jobs wait (--waiting unlimited)",
+        ),
         (("one.toml", "--max-wait", "1min"), "--max-wait 1min does not apply"),
         (("queue.toml", "--max-blocking", "0.1"), "--max-blocking 0.1 does not apply here"),
         (("queue.toml", "--max-response", "20s"), "cannot be met by any number of servers"),

@@ -22,7 +22,7 @@ from moldable.planning.goal import Goal
 from moldable.planning.sensitivity import _or_problem
 from moldable.policies.even_price import EvenPrice
 from moldable.reporting.html.plan_words import _needed
-from moldable.reporting.plan_text import show_plan
+from moldable.reporting.plan_text import one_more_server, show_plan
 from moldable.results import Plan
 from naive.erlang import erlang_b
 
@@ -120,6 +120,17 @@ def test_one_more_server_shortens_the_response_by_the_difference_of_predictions(
     assert change <= kept - now + 1e-9
     price = reserve(queue.scenario).time_saved_by_one_server
     assert queue.server_value.time_saved_on_large_clusters == pytest.approx(price)
+
+
+def test_a_server_that_no_policy_can_use_changes_nothing():
+    found = plan(Scenario.single({2: 1.9, 4: 3.5}, 0.5, 12), max_blocking=0.1, seed=1)
+    value = found.server_value.to_dict()
+    assert value["blocking"] == value["mean_execution_time"] == value["throughput"] == 0.0
+    assert "-0.0" not in str(value)
+    assert one_more_server(found).startswith("One more server does not improve these figures")
+    used = plan(Scenario.single({2: 1.9, 4: 3.5}, 0.5, 11), max_blocking=0.2, seed=1)
+    assert used.server_value.blocking < 0.0 or used.server_value.mean_execution_time < 0.0
+    assert one_more_server(used).startswith("One more server, with a policy for it")
 
 
 def test_the_cases_are_those_of_evaluate(losses):

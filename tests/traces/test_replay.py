@@ -54,6 +54,26 @@ def test_figures_are_those_of_a_schedule_worked_out_by_hand():
     assert found["greedy"].figures == rigid  # with a least share of 1 nothing may shrink
 
 
+def test_a_log_may_be_given_as_the_name_of_its_file(tmp_path):
+    file = tmp_path / "log.csv"
+    file.write_text("submit,run_time,servers\n0,60,4\n9,90,4\n9,90,2\n")
+    options = {"servers": 6, "judged_from": 0, **QUICK}
+    for name in (file, str(file)):
+        found = replay(name, "greedy", **options)
+        assert (
+            found["greedy"].figures
+            == replay(read_trace(file), "greedy", **options)["greedy"].figures
+        )
+    with pytest.raises(MoldableError, match=r"absent\.csv cannot be read"):
+        replay("absent.csv", "greedy", **options)
+
+
+def test_a_trace_is_shown_in_one_line(week):
+    assert repr(week).startswith("Trace('")
+    assert repr(week).endswith("slurm-week.txt': 512 jobs in 3 classes over 574833 s)")
+    assert repr(week.select([])).endswith("0 jobs in 3 classes)")
+
+
 def test_the_later_share_counts_responses_more_than_a_tenth_above():
     trace = make_trace([0, 0], [100, 100], [1, 1], start=[10, 10.5], capacity=2)
     found = replay(trace, Greedy(), judged_from=0.0, **QUICK)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -62,6 +63,10 @@ def _tells_interruption(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
+TARGETS = re.compile(
+    r"\b(max_(blocking|time|response|wait_probability|mean_wait|wait)|blocking_cost)\b"
+)
+"""Targets as arguments in Python, which errors about a request name."""
 COMMANDS = (
     *(plan, run, trace, replay, fit, curves),
     *(optimum, evaluate, compare, simulate, tune, tradeoff, bounds, explore, examples, doctor),
@@ -144,15 +149,21 @@ def report_error(error: MoldableError) -> int:
 
 
 def _in_options(error: MoldableError, words: Sequence[str]) -> str:
-    """Name the option, if it was given, that an error's parameter came from.
+    """Name the option, if it was given, that an error's parameter came from, and all targets.
 
     An error in a load that follows from --regime does not name --load.
     """
-    if error.parameter is None:
-        return str(error)
-    option = f"--{error.parameter.replace('_', '-')}"
-    given = any(word.partition("=")[0] == option for word in words)
-    return f"{option} {error.message}" if given else str(error)
+    text = str(error)
+    if error.parameter is not None:
+        option = _option(error.parameter)
+        if any(word.partition("=")[0] == option for word in words):
+            text = f"{option} {error.message}"
+    text = TARGETS.sub(lambda found: _option(found[0]), text)
+    return text.replace("waiting='unlimited'", "--waiting unlimited")
+
+
+def _option(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}"
 
 
 def _refused(reason: str) -> int:

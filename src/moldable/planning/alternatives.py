@@ -32,6 +32,8 @@ ROUGH: Final = 5.0
 RELAXED: Final = 10.0
 """Least length of a replication in relaxation times of a queue, about 1 / idle^2 arrivals."""
 NEARLY_SATURATED: Final = "it is nearly saturated: its queue may grow without limit"
+ROUNDING: Final = 1e-9
+"""Relative differences of exact figures up to this are rounding errors."""
 STATES: Final = 15_000
 """States up to which the optimum over all policies takes a second or two."""
 
@@ -96,7 +98,8 @@ class Reference:
 class ServerValue:
     """What changes if one server is added.
 
-    The policy is chosen anew for the larger cluster; the present one is kept if it is better.
+    The policy is chosen anew for the larger cluster; the present one is kept if it is better. If
+    no policy was found that improves a figure, the server is left unused and nothing changes.
 
     Attributes:
         blocking: change of the blocking, with an interval that uses common random numbers.
@@ -237,7 +240,9 @@ def value_of_one_server(
     more = others[_best(goal, others)]
     assert isinstance(now, Paired)  # noqa: S101 - the chosen policy is stable
     assert isinstance(more, Paired)  # noqa: S101 - and so on more servers
-    blocking = difference(more.blocking, now.blocking)
+    if not (now.response or _improves(more, now)):
+        more = now
+    blocking, time = difference(more.blocking, now.blocking), difference(more.time, now.time)
     rate = scenario.workload.arrival_rate
     response = None
     if more.response and now.response:
@@ -246,15 +251,22 @@ def value_of_one_server(
         saved: float | None = reserve(scenario).time_saved_by_one_server
     except InfeasibleError:
         saved = None
-    time = difference(more.time, now.time)
     return ServerValue(blocking, time, response, scaled(blocking, -rate), saved)
+
+
+def _improves(more: Paired, now: Paired) -> bool:
+    """Return whether blocking or time falls by more than the errors of both."""
+    pairs = ((more.blocking, now.blocking), (more.time, now.time))
+    ends = [(difference(one, other).interval, other.value) for one, other in pairs]
+    return any(end is not None and end[1] < -ROUNDING * value for end, value in ends)
 
 
 def scaled(figure: Estimate, factor: float) -> Estimate:
     """Return a multiple of an estimate, with its interval."""
     ends = figure.interval
-    interval = None if ends is None else tuple(sorted((factor * ends[0], factor * ends[1])))
-    return Estimate(factor * figure.value, interval)  # type: ignore[arg-type]
+    products = None if ends is None else sorted(factor * end + 0.0 for end in ends)
+    interval = None if products is None else (products[0], products[1])
+    return Estimate(factor * figure.value + 0.0, interval)  # + 0.0: no negative zeros
 
 
 def _alternative(

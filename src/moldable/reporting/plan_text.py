@@ -207,6 +207,8 @@ def problems(answer: Plan) -> list[str]:
 def one_more_server(answer: Plan) -> str:
     """Say what one more server changes."""
     value, unit = answer.server_value, answer.time_unit
+    if value.mean_response_time is None and value.blocking == value.mean_execution_time == 0.0:
+        return "One more server does not improve these figures: no better policy was found for it."
     changes = []
     if math.isfinite(answer.scenario.waiting):
         small = abs(value.blocking) < UNCHANGED * answer.performance.blocking

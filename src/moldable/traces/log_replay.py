@@ -22,6 +22,7 @@ from moldable.policies.policy import Policy
 from moldable.policies.rigid import Rigid
 from moldable.system.estimate import Estimate
 from moldable.traces.decision_rows import DecisionRows
+from moldable.traces.read import read_trace
 from moldable.traces.replay_figures import (
     Times,
     by_class,
@@ -50,7 +51,7 @@ Report = Callable[[str], None]
 
 
 def replay(
-    trace: Trace,
+    trace: Trace | Path | str,
     policies: Rule | Iterable[Rule] | Mapping[str, Rule] = DEFAULT,
     *,
     servers: int | None = None,
@@ -70,7 +71,7 @@ def replay(
     seldom shows a job at several widths.
 
     Args:
-        trace: the log.
+        trace: the log, or the name of its file.
         policies: a policy, a list, or a mapping by name: policies, their spellings or files.
             "tuned" is the policy with the least mean response time on the jobs that are not
             judged: the even price, whose parameters are searched, the idle share or the largest
@@ -98,7 +99,8 @@ def replay(
         [4, 2, 2]
     """
     options = ReplayOptions(servers, least, most, discipline, judged_from, copies, shift, seed)
-    setting = prepare(trace, curves, options)
+    log = read_trace(trace) if isinstance(trace, Path | str) else trace
+    setting = prepare(log, curves, options)
     tell = report or (lambda _: None)
     chosen, tuned = _policies(policies, setting, tell)
     plans = [

@@ -10,6 +10,7 @@ from typing import Self, final
 import numpy as np
 
 from moldable.arrays import Floats, Ints
+from moldable.errors import shown
 
 
 @final
@@ -60,8 +61,10 @@ class Trace:
     Examples:
         >>> _ = Path("log.csv").write_text("submit,run_time,servers\n0,60,2\n30,90,4\n")
         >>> trace = read_trace("log.csv")
-        >>> len(trace), trace.servers.tolist()
-        (2, [2, 4])
+        >>> trace
+        Trace('log.csv': 2 jobs in 1 class over 30 s)
+        >>> trace.servers.tolist()
+        [2, 4]
     """
 
     submit: Floats
@@ -84,6 +87,12 @@ class Trace:
 
     def __len__(self) -> int:
         return int(self.submit.size)
+
+    def __repr__(self) -> str:
+        named = f"{shown(self.source)}: " if self.source else ""
+        kinds = "1 class" if len(self.classes) == 1 else f"{len(self.classes)} classes"
+        span = f" over {self.span:.6g} s" if len(self) else ""
+        return f"Trace({named}{len(self):,} jobs in {kinds}{span})"
 
     def select(self, chosen: Sequence[int] | Ints | slice) -> Self:
         """Return the chosen jobs, on the same clock and with the same names."""
