@@ -175,7 +175,7 @@ def choose_method(system: System, quick: int = QUICK) -> tuple[str, str]:
     if not pools:
         return "closed-form", "a formula is known"
     if not system.poisson:
-        return "simulate", "exact answers are known for Poisson arrivals only"
+        return "simulate", "chains are solved for Poisson arrivals only"
     states = 0
     for pool in pools:
         count = predicted_states(pool)
