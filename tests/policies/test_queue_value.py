@@ -7,7 +7,7 @@ import math
 import pytest
 
 from moldable import JobClass, Observation, Scenario, Workload, evaluate
-from moldable.errors import PolicyError
+from moldable.errors import PolicyError, UnstableError
 from moldable.optimal import optimal_queueing
 from moldable.policies import queue_value_policy
 from moldable.policies.queue_value import default_load_factor
@@ -86,9 +86,15 @@ def test_a_higher_cost_of_waiting_shortens_waits():
     ("scenario", "message"),
     [
         (queue(CURVE, 0.7, 10, waiting=0), "no waiting places"),
-        (queue(CURVE, 1.2, 10), "would grow for ever"),
+        # The refusal is about the true load, not about the lower one of the equations.
+        (queue(CURVE, 1.2, 10), "at rate 12, but .* at most 10 per .* load 1.2 must be below 1:"),
     ],
 )
 def test_scenarios_without_such_a_table_are_refused(scenario, message):
-    with pytest.raises(PolicyError, match=message):
+    with pytest.raises((PolicyError, UnstableError), match=message):
         queue_value_policy(scenario)
+
+
+def test_a_load_factor_that_saturates_the_cluster_is_refused():
+    with pytest.raises(PolicyError, match=r"load_factor=1\.5 must be below 1\.25"):
+        queue_value_policy(queue(CURVE, 0.8, 10), load_factor=1.5)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from moldable import JobClass, Scenario, SpeedUp, Workload
+from moldable import JobClass, Scenario, SpeedUp, Workload, evaluate, simulate
 from moldable.arrivals import ArrivalTimes
 from moldable.errors import SimulationError, UnstableError
 from moldable.simulation import queue_run
@@ -292,3 +292,22 @@ def test_times_beyond_the_last_bin_have_infinite_quantiles():
     found = _quantiles(counts, np.array([0.0, 1.0, 2.0, math.inf]))
     assert found[0.99].value == math.inf
     assert found[0.99].interval[1] == math.inf
+
+
+@pytest.mark.parametrize("speed", [1.0, 1.8])
+def test_the_interval_of_a_median_contains_the_time_of_equal_jobs_that_start_at_once(speed):
+    # More than half the jobs of M/D/1 start at once, so the median is the execution time.
+    scenario = Scenario.single({2: speed}, 0.15, 2, size="deterministic", waiting=math.inf)
+    run = simulate(scenario, "fixed:2", jobs=5_000, replications=16, seed=1)
+    low, high = run.queueing.response_quantiles[0.5].interval
+    assert low <= 1 / speed <= high
+    assert high - low < 0.04 / speed
+
+
+def test_intervals_of_smooth_quantiles_are_narrower_than_a_bin():
+    scenario = Scenario.single([1], 0.8, 4, waiting=math.inf)
+    run = simulate(scenario, "fixed:1", jobs=50_000, replications=64, seed=1)
+    exact = evaluate(scenario, "fixed:1").queueing.response_quantiles[0.5]
+    low, high = run.queueing.response_quantiles[0.5].interval
+    assert low < exact < high
+    assert high - low < exact / 64

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from moldable import JobClass, Scenario, SpeedUp, Thresholds, Workload, evaluate
 from moldable.errors import ControlError
+from moldable.exact.queue_size import predicted_queue_states
 from moldable.model.sizes import Lognormal
+from moldable.policies import EvenPrice
+from moldable.policies.even_price import even_price
 from moldable.sizes import Deterministic
-from moldable.tuning.evaluator import LossEvaluator
+from moldable.system.loss_system import build_system
+from moldable.tuning.evaluator import LossEvaluator, QueueEvaluator
 from moldable.tuning.targets import Target
 
 CURVE = SpeedUp([1, 1.8, 2.5])
@@ -38,6 +44,19 @@ def test_simulations_of_search_and_certification_share_no_random_numbers():
     assert len({answer.blocking.value for answer in answers}) == 3
     assert answers[1].detail.arrivals > answers[0].detail.arrivals
     assert own(TABLE) is answers[0]
+
+
+@pytest.mark.parametrize(("room", "method"), [(0, "chain"), (-1, "simulate")])
+def test_policies_with_a_queue_are_all_solved_or_all_simulated_while_searching(room, method):
+    scenario = Scenario.single(CURVE, 0.8, 8, waiting=math.inf)
+    usual, narrow, wide = even_price(scenario), EvenPrice(2.0, 2.0), EvenPrice(-1.0, 6.0)
+    size, least, most = (
+        predicted_queue_states(build_system(scenario, policy)) for policy in (usual, narrow, wide)
+    )
+    assert least < size - 1 < size < most
+    options = {"precision": 0.2, "seed": 1, "threads": 1, "effort": 0.05}
+    own = QueueEvaluator(scenario, states=size + room, **options)
+    assert {own(policy).method for policy in (usual, narrow, wide)} == {method}
 
 
 def test_rare_blocking_is_split_only_where_the_limit_is_rare():

@@ -149,8 +149,8 @@ def test_a_limit_on_waiting_has_the_optimum_without_it_as_a_bound():
             "at most one target",
         ),
         (queue(), {"max_mean_wait": 1e-6}, ControlError, "the least mean wait found is 0."),
-        (queue(load=1.0), {}, UnstableError, "it can carry loads below 1 here"),
-        (queue(load=1.2), {}, UnstableError, "it can carry load 1 here, not 1.2"),
+        (queue(load=1.0), {}, UnstableError, "rate 8, but the servers complete at most 8 per"),
+        (queue(load=1.2), {}, UnstableError, "load 1.2 must be below 1: lower it, add servers"),
     ],
 )
 def test_requests_that_cannot_be_met_are_refused_with_the_reason(scenario, limits, error, message):

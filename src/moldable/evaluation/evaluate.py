@@ -32,7 +32,7 @@ from moldable.system.saturation import refuse_unstable
 from moldable.threads import interruptible
 
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
-QUICK, QUICK_QUEUE, INSTANT_QUEUE = 250_000, 150_000, 40_000
+QUICK, QUICK_QUEUE, INSTANT_QUEUE = 250_000, 150_000, 50_000
 """Numbers of states that are solved in a few seconds, without and with a queue, and at once with a
 queue."""
 MISSED: Final = (
@@ -175,7 +175,7 @@ def choose_method(system: System, quick: int = QUICK) -> tuple[str, str]:
     if not pools:
         return "closed-form", "a formula is known"
     if not system.poisson:
-        return "simulate", "exact answers are known for Poisson arrivals only"
+        return "simulate", "chains are solved for Poisson arrivals only"
     states = 0
     for pool in pools:
         count = predicted_states(pool)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from moldable.checks import positive
-from moldable.errors import PolicyError
+from moldable.errors import PolicyError, UnstableError
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.policies.idle_chain import cut_off
 from moldable.policies.kinds import Kinds
@@ -107,6 +107,13 @@ def queue_value(
     kinds = Kinds.of(replace(scenario, waiting=0))
     own = default_load_factor(scenario) if load_factor is None else load_factor
     factor = positive(own, "load_factor", PolicyError, "such as 0.95")
+    if factor * _least_share(kinds) >= 1.0 and math.isinf(scenario.waiting):
+        refuse_overload(scenario)
+        raise PolicyError(
+            f"{factor:g} must be below {1.0 / _least_share(kinds):.4g}: at this multiple of the "
+            f"load the queue would grow without limit",
+            "load_factor",
+        )
     servers = min(kinds.servers, max(MOST_SERVERS, int(kinds.widths.max())))
     rates = kinds.rates * (factor * servers / kinds.servers)
     kinds = replace(kinds, servers=servers, rates=rates)
@@ -147,18 +154,33 @@ def _iterated(
 
 def _longest_queue(kinds: Kinds, places: float) -> int:
     """Return the longest queue in the equations: longer ones are too rare to matter."""
+    spread = math.ceil(SPREAD * math.sqrt(kinds.servers))
+    needed = _least_share(kinds)
+    if needed < 1.0:
+        spread = max(spread, min(math.ceil(DEPTH / math.log(needed)) + 5, LONGEST))
+    return int(min(spread, places))
+
+
+def _least_share(kinds: Kinds) -> float:
+    """Return the share of the servers that is busy if all jobs run with least server-time."""
     held = kinds.widths * kinds.times
     least = np.array([held[kinds.members(j)].min() for j in range(kinds.rates.size)])
-    carried = float(kinds.rates @ least) / kinds.servers
-    if carried >= 1.0 and math.isinf(places):
-        raise PolicyError(
-            f"the servers carry at most {1.0 / carried:.4g} times this load, so the queue would "
-            f"grow for ever; add servers, or limit the waiting places"
-        )
-    spread = math.ceil(SPREAD * math.sqrt(kinds.servers))
-    if carried < 1.0:
-        spread = max(spread, min(math.ceil(DEPTH / math.log(carried)) + 5, LONGEST))
-    return int(min(spread, places))
+    return float(kinds.rates @ least) / kinds.servers
+
+
+def refuse_overload(scenario: Scenario) -> None:
+    """Refuse an unlimited queue that would grow without limit under every policy."""
+    kinds = Kinds.of(replace(scenario, waiting=0))
+    needed = _least_share(kinds)
+    if needed < 1.0 or math.isfinite(scenario.waiting):
+        return
+    arrivals, load = float(kinds.rates.sum()), scenario.load
+    raise UnstableError(
+        f"the queue grows without limit under every policy: jobs arrive at rate {arrivals:.6g}, "
+        f"but the servers complete at most {arrivals / needed:.6g} per unit of time; load "
+        f"{load:.3g} must be below {load / needed:.3g}: lower it, add servers, or limit the "
+        f"waiting places"
+    )
 
 
 def _levels(kinds: Kinds, table: KindTable, longest: int, before: Levels | None) -> Levels:

@@ -25,6 +25,8 @@ NEAR_ZERO: Final = (1e-9, 1e-12)
 """Levels at which the quantiles of a size law show whether its inverse has a mean."""
 STEEP: Final = 0.99
 """Exponent of the quantiles near 0 from which the mean of the inverse is taken as infinite."""
+UNEVEN: Final = 1.5
+"""Ratio of the densities of neighbouring bins from which jobs are not spread evenly in a bin."""
 
 
 def queueing(tallies: Tallies, classes: Mask, system: System, *, realised: bool) -> Queueing:
@@ -136,7 +138,8 @@ def _inverse_has_mean(law: SizeLaw) -> bool:
 def _quantiles(counts: Floats, edges: Floats) -> dict[float, Estimate]:
     """Estimate quantiles from the histogram of each replication.
 
-    The interval is that of the share of jobs below the quantile, mapped back to times.
+    The interval is that of the share of jobs below the quantile, mapped back to times. An end of it
+    in a bin whose jobs are not spread evenly, such as jobs of equal sizes, is that of the bin.
     """
     pooled = counts.sum(axis=0)
     total = pooled.sum()
@@ -158,8 +161,21 @@ def _quantiles(counts: Floats, edges: Floats) -> dict[float, Estimate]:
         size = errors.size
         reach = student(size - 1) * math.sqrt(float(errors @ errors) / (size * (size - 1)))
         ends = (_inverse(below, edges, level - reach), _inverse(below, edges, level + reach))
-        found[level] = Estimate(value, ends)
+        found[level] = Estimate(value, _widened(ends, pooled, edges))
     return found
+
+
+def _widened(ends: tuple[float, float], pooled: Floats, edges: Floats) -> tuple[float, float]:
+    """Move the ends of an interval to those of their bins where jobs are not spread evenly."""
+    moved = list(ends)
+    for k, end in enumerate(ends):
+        bin_ = int(np.searchsorted(edges, end, side="right")) - 1
+        around = slice(bin_ - 1, bin_ + 2)
+        if 1 < bin_ < pooled.size - 2:  # the first bin holds zeros, the last has no upper end
+            density = pooled[around] / np.diff(edges)[around]
+            if density.max() > UNEVEN * density.min():
+                moved[k] = float(edges[bin_ + k])
+    return moved[0], moved[1]
 
 
 def _inverse(below: Floats, edges: Floats, level: float) -> float:

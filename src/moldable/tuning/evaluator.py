@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Final, final
 
-from moldable.errors import ControlError, UnstableError
+from moldable.errors import ChainError, ControlError, InfeasibleError, UnstableError
 from moldable.evaluation.evaluate import INSTANT_QUEUE, Unsolved, check_request, solve_exactly
+from moldable.exact.queue_size import predicted_queue_states
 from moldable.files.policy_file import to_json
 from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario
+from moldable.policies.even_price import even_price
 from moldable.policies.policy import Policy
 from moldable.simulation.plan import CERTIFY, SEARCH, child_seed
 from moldable.simulation.run import run_until_precise
@@ -40,6 +43,8 @@ RARE: Final = 1e-4
 MOST_LEFT: Final = 1000.0
 """Largest mean residual size that is simulated, in lengths of a replication."""
 QUEUE_KERNEL: Final = "queue-ring"
+ROOM: Final = 2
+"""Largest number of states of a policy with a queue, relative to the even price."""
 
 
 class Evaluator(ABC):
@@ -196,8 +201,9 @@ class QueueEvaluator(Evaluator):
         jobs: arrivals of a replication while searching, and of the chosen policies; the argument
             `effort` scales the arrivals of all replications.
         replications: of each simulation.
-        states: most states of a chain that is solved rather than simulated; None for the usual
-            numbers, which take up to a second while searching and a few for the chosen policies.
+        states: most states of a chain that is solved rather than simulated, while searching those
+            of the even price; None for the usual numbers, which take up to a second while searching
+            and a few for the chosen policies.
         most_warmup: most arrivals in a warm-up; policies under which the queue needs more are
             refused as nearly saturated. None: no such bound.
     """
@@ -220,7 +226,21 @@ class QueueEvaluator(Evaluator):
         self.replications, self.states, self.most_warmup = replications, states, most_warmup
 
     def _states(self, attempt: int) -> int | None:
-        return self.states or (None if attempt else INSTANT_QUEUE)
+        return self.states if attempt else self._searched_states
+
+    @cached_property
+    def _searched_states(self) -> int:
+        """Most states of a chain that is solved while searching.
+
+        The policies of a scenario have chains of similar sizes: all of them are solved, or none.
+        Simulations share their error, so they can be compared, but not with exact figures.
+        """
+        most = self.states or INSTANT_QUEUE
+        try:
+            usual = predicted_queue_states(build_system(self.scenario, even_price(self.scenario)))
+        except (ChainError, InfeasibleError):
+            return most
+        return ROOM * most if usual <= most else 0
 
     def _simulated(
         self,

@@ -20,6 +20,7 @@ from moldable.optimal.queue_limit import LeastResponse
 from moldable.optimal.queueing import OptimalQueueing
 from moldable.policies.even_price import even_price
 from moldable.policies.policy import Policy
+from moldable.policies.queue_value import refuse_overload
 from moldable.system.performance import Performance
 from moldable.tuning.evaluator import QueueEvaluator
 from moldable.tuning.queue_reference import NO_OPTIMUM, STATES, bounded, known_optimum
@@ -156,6 +157,8 @@ def tune_queue(
     report: Callable[[str], None],
 ) -> TunedQueue:
     """Find a policy; see `tune`."""
+    if not isinstance(scenario.arrivals, ArrivalTimes):  # they have a rate of their own, and an end
+        refuse_overload(scenario)
     evaluate = QueueEvaluator(scenario, precision=precision, seed=seed, threads=threads)
     search = QueueSearch(scenario, target, evaluate)
     chosen, answer, certified, fixed = certified_policy(search, report)
