@@ -232,6 +232,7 @@ def test_enforced_jobs_get_their_width_and_their_scripts_see_it(managed):
         ((MARK, "--array=1", "-n2"), "it is an array"),
         ((MARK, "-n2", "--ntasks-per-node=1"), "--ntasks-per-node"),
         ((MARK, "-n2", "-wn[3-4]"), "--nodelist"),
+        ((MARK, "-n2", "-N2"), "--nodes"),
     ],
 )
 def test_other_jobs_pass_untouched(managed, words, said):
@@ -252,7 +253,7 @@ def test_other_jobs_pass_untouched(managed, words, said):
 def test_jobs_that_the_agent_cannot_judge_are_handed_back(managed):
     with managed.agent("enforce"):
         # job_submit.lua lets it through, and the shape tasks refuses it.
-        job = managed.submit(MARK, "-n1", "-N1", "--exclusive", SLEEP).stdout.strip()
+        job = managed.submit(MARK, "-n1", "--exclusive", SLEEP).stdout.strip()
         managed.wait_until(job, "R", "1")
         wait_for(lambda: "passed=1" in managed.job(job)["AdminComment"], "the mark")
     log = managed.log.read_text()

@@ -241,6 +241,8 @@ GOOD = heartbeat(ROWS, mode="enforce")
         ({"tres_per_task": "gres:gpu:2"}, "--gpus-per-task"),
         ({"tres_per_socket": "gres:gpu:2"}, "--gpus-per-socket"),
         ({"ntasks_per_node": 2}, "--ntasks-per-node"),
+        ({"min_nodes": 2}, "--nodes"),
+        ({"min_nodes": 1, "max_nodes": 1}, "--nodes"),
     ],
 )
 def test_a_doubtful_job_passes_untouched_and_its_user_is_told_why(lua, mode, fields, reason):
@@ -260,8 +262,6 @@ def test_a_doubtful_job_passes_untouched_and_its_user_is_told_why(lua, mode, fie
         {"begin_time": NOW + 60},
         {"tres_per_node": "gres:gpu:1"},
         {"cpus_per_task": 4},
-        {"min_nodes": 2},
-        {"min_nodes": 1, "max_nodes": 1},
         {"shared": 0},
     ],
 )

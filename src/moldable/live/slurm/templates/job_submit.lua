@@ -90,9 +90,9 @@ local function has_word(text, word)
   return (" " .. text .. " "):find(" " .. word .. " ", 1, true) ~= nil
 end
 
--- Options that cannot be combined with widths, whatever the shape. The agent knows more of them, and
--- releases such jobs unchanged.
-local function refused_option(job)
+-- Options that cannot be combined with widths. The agent knows more of them, and releases such jobs
+-- unchanged; numbers of nodes are not seen in the queue.
+local function refused_option(job, shape)
   local texts = {
     { "req_nodes", "--nodelist" }, { "features", "--constraint" }, { "reservation", "--reservation" },
     { "tres_per_job", "--gpus" }, { "tres_per_socket", "--gpus-per-socket" },
@@ -107,6 +107,10 @@ local function refused_option(job)
   end
   if number_given(job.ntasks_per_node) and job.ntasks_per_node > 0 then
     return "--ntasks-per-node"
+  end
+  local nodes = number_given(job.max_nodes) or number_given(job.min_nodes) and job.min_nodes > 1
+  if shape == "tasks" and nodes then
+    return "--nodes"
   end
   return nil
 end
@@ -124,9 +128,6 @@ local function refused_at_once(job)
   end
   if number_given(job.cpus_per_task) and job.cpus_per_task > 1 then
     return "--cpus-per-task"
-  end
-  if number_given(job.max_nodes) or number_given(job.min_nodes) and job.min_nodes > 1 then
-    return "--nodes"
   end
   if job.shared == 0 then
     return "--exclusive"
@@ -161,7 +162,7 @@ local function doubt(job, class, shape, beat)
   if text_given(job.admin_comment) then
     return "it has an admin comment"
   end
-  local option = refused_option(job) or beat.mode == "loss" and refused_at_once(job)
+  local option = refused_option(job, shape) or beat.mode == "loss" and refused_at_once(job)
   return option and "a width cannot be set together with " .. option or nil
 end
 
