@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from moldable.threads import interruptible, on_threads
+from moldable.threads import ended_by, interruptible, on_threads
 
 
 def long_compiled_code():
@@ -69,3 +69,13 @@ def test_nested_runs_end_when_the_outer_one_is_interrupted():
     with pytest.raises(KeyboardInterrupt):
         list(on_threads(nested, [0], 1))
     assert ended.wait(2)
+
+
+def test_runs_end_when_an_event_is_set_and_later_ones_are_not_affected():
+    stopped = threading.Event()
+    threading.Timer(0.2, stopped.set).start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), ended_by(stopped):
+        interruptible(long_compiled_code)
+    assert time.monotonic() - started < 2
+    assert interruptible(lambda: 1) == 1

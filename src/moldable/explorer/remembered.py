@@ -12,6 +12,8 @@ from functools import wraps
 from threading import Lock
 from typing import Generic, ParamSpec, TypeVar, final
 
+from moldable.threads import refuse_interrupted
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -27,6 +29,8 @@ class _Place(Generic[R]):
 
 def remembered(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that keeps the last answers; errors are not kept.
+
+    Nor are answers of runs that were ended (`ended_by`), which may be those of shorter simulations.
 
     Args:
         most: answers that are kept.
@@ -52,7 +56,9 @@ def remembered(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     places.popitem(last=False)
             with place.lock:
                 if not place.answers:
-                    place.answers.append(run(*args, **options))
+                    found = run(*args, **options)
+                    refuse_interrupted()
+                    place.answers.append(found)
                 return place.answers[0]
 
         return answer
