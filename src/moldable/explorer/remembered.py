@@ -10,9 +10,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import wraps
 from threading import Lock
-from typing import Generic, ParamSpec, TypeVar, final
+from typing import Final, Generic, ParamSpec, TypeVar, final
 
 from moldable.threads import refuse_interrupted
+
+KEPT: Final = 16
+"""Answers of a view that are remembered: a few questions, so that the memory stays small."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
