@@ -256,6 +256,11 @@ def test_the_first_answer_comes_with_the_page(explorer):
     assert rows["greedy-p"][1] == f"{expected.blocking.value:.6g}"
 
 
+def test_places_of_figures_are_empty_until_they_are_drawn(explorer):
+    _, layout = ask(explorer, prefix(explorer) + "_dash-layout")
+    assert layout.count(b'"paper_bgcolor":"rgba(0,0,0,0)"') == layout.count(b'"type":"Graph"') == 5
+
+
 def test_scripts_may_be_kept_by_the_browser_and_nothing_else(explorer):
     kept = "private, max-age=86400, immutable"
     plotly = "_dash-component-suites/plotly/package_data/plotly.min.js"

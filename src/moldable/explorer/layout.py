@@ -45,6 +45,14 @@ TARGETS: Final = {
     "max_mean_wait": "mean wait at most",
     "max_wait_probability": "share of jobs that wait at most",
 }
+NO_FIGURE: Final = {
+    "data": [],
+    "layout": {
+        **{axis: {"visible": False} for axis in ("xaxis", "yaxis")},
+        **dict.fromkeys(("paper_bgcolor", "plot_bgcolor"), "rgba(0,0,0,0)"),
+    },
+}
+"""Nothing, on the ground of the page, until a figure is answered."""
 FIRST_ROWS: Final = "first-rows"
 """The store of the table of an answer that comes with the page."""
 FILMS: Final = {"film": "Policy", "film-other": "Compared with"}
@@ -297,7 +305,11 @@ def _view(key: View) -> Component:
             *([table] if key == "performance" else []),
             *([_measure()] if key == "load_curves" else []),
             html.Div(
-                dcc.Graph(id=f"{key}-figure", config={"displayModeBar": False, "responsive": True}),
+                dcc.Graph(
+                    id=f"{key}-figure",
+                    figure=NO_FIGURE,
+                    config={"displayModeBar": False, "responsive": True},
+                ),
                 role="img",
                 className="figure",
                 **{"aria-label": heading.alt},
