@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from moldable.model.scenario import Scenario
 
 NEEDED: Final = ("dash", "plotly", "waitress")
-HEAD_START: Final = 1.5
+HEAD_START: Final = 1.0
 """Seconds for which the address is held back until the first answer is known."""
 CURVE, SERVERS, LOAD, SEED = (1.0, 1.8, 2.5, 3.0, 3.4), 16, 0.8, 1
 """The question of a page without a file."""
