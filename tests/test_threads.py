@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import ctypes
 import os
 import signal
 import threading
@@ -10,26 +10,24 @@ import time
 
 import pytest
 
-from moldable.threads import interruptible, on_threads
-
-LONGEST = 60.0
-"""Seconds after which a thread counts as hanging."""
+from moldable.threads import ended_by, interruptible, on_threads
 
 
-@pytest.fixture
-def compiled_code():
-    """A function that spends seconds outside Python, where no interrupt is handled."""
-
-    def run():
-        hashlib.pbkdf2_hmac("sha256", b"", b"", 10_000_000)
-        run.ended.set()
-
-    run.ended = threading.Event()
-    return run
+def long_compiled_code():
+    """Spend half a minute outside Python, where no interrupt is handled, without any work."""
+    mutex = ctypes.create_string_buffer(64)
+    ends = (ctypes.c_long * 2)(int(time.time()) + 30, 0)
+    for _ in range(2):  # the second time it is locked
+        ctypes.CDLL(None).pthread_mutex_timedlock(mutex, ends)
 
 
-def interrupt_soon():
+def interrupted_code(ended):
+    """Interrupt the program while compiled code runs, and say when it has ended."""
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        long_compiled_code()
+    finally:
+        ended.set()
 
 
 def test_results_come_in_the_order_of_the_tasks():
@@ -42,42 +40,56 @@ def test_results_come_in_the_order_of_the_tasks():
 
 
 def test_an_error_is_raised_at_once_and_no_further_task_is_begun():
-    begun, released = [], threading.Event()
+    begun, ended, threads, raised = [], [], set(), threading.Event()
 
     def fail_on_second(number):
-        begun.append(threading.current_thread())
+        begun.append(number)
+        threads.add(threading.current_thread())
         if number == 1:
             raise ValueError("two")
-        assert released.wait(LONGEST)
+        raised.wait(60)
+        ended.append(number)
 
     with pytest.raises(ValueError, match="two"):
         list(on_threads(fail_on_second, range(50), 2))
-    assert begun[0].is_alive()  # the first task still runs
-    released.set()
-    for thread in begun:
-        thread.join(LONGEST)
-        assert not thread.is_alive()
-    assert len(begun) <= 3  # the second thread may have begun one more before the error was seen
+    assert not ended
+    raised.set()
+    for thread in threads:
+        thread.join()
+    assert set(begun) <= {0, 1, 2}
 
 
-def test_an_interrupt_is_handled_while_compiled_code_runs(compiled_code):
-    interrupt_soon()
+def test_an_interrupt_is_handled_while_compiled_code_runs():
+    ended = threading.Event()
     with pytest.raises(KeyboardInterrupt):
-        interruptible(compiled_code)
-    assert not compiled_code.ended.is_set()
+        interruptible(interrupted_code, ended)
+    assert not ended.is_set()
 
 
-def test_nested_runs_end_when_the_outer_one_is_interrupted(compiled_code):
-    interrupted = threading.Event()
+def test_nested_runs_end_when_the_outer_one_is_interrupted():
+    ended, stopped = threading.Event(), threading.Event()
 
     def nested(_):
         try:
-            interruptible(compiled_code)
+            interruptible(interrupted_code, ended)
         except KeyboardInterrupt:
-            interrupted.set()
+            stopped.set()
 
-    interrupt_soon()
     with pytest.raises(KeyboardInterrupt):
         list(on_threads(nested, [0], 1))
-    assert interrupted.wait(LONGEST)
-    assert not compiled_code.ended.is_set()
+    assert stopped.wait(20)
+    assert not ended.is_set()
+
+
+def test_runs_end_when_an_event_is_set_and_later_ones_are_not_affected():
+    stopped, ended = threading.Event(), threading.Event()
+
+    def run():
+        stopped.set()
+        long_compiled_code()
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt), ended_by(stopped):
+        interruptible(run)
+    assert not ended.is_set()
+    assert interruptible(lambda: 1) == 1

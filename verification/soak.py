@@ -29,7 +29,7 @@ The Slurm agent schedules a job every six seconds on a private Slurm; the explor
 question every few seconds. Resident memory, descriptors and threads are sampled every five seconds.
 The slope is that of the memory after the first third of the time, with its 95 % confidence
 interval. Levels are the least of the first and of the last tenth of that time. The explorer keeps
-the answers to 64 questions, so its memory grows until about 100 have been asked. `make soak` writes
+the answers to 16 questions, and compiled code for each new kind of question. `make soak` writes
 this page.
 """
 STEP, SAMPLE = 0.5, 5.0

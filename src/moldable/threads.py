@@ -40,7 +40,7 @@ def on_threads(
         workers: number of threads.
         report: called every moment while waiting, and after each task.
     """
-    stopped, outer = threading.Event(), getattr(_LOCAL, "stopped", None)
+    stopped = threading.Event()
     waiting: SimpleQueue[int] = SimpleQueue()
     ended: SimpleQueue[tuple[int, Future[R]]] = SimpleQueue()
     for number in range(len(tasks)):
@@ -52,8 +52,7 @@ def on_threads(
         results: dict[int, R] = {}
         for number in range(len(tasks)):
             while number not in results:
-                if outer is not None and outer.is_set():
-                    raise KeyboardInterrupt
+                refuse_interrupted()
                 with contextlib.suppress(Empty):
                     done, result = ended.get(timeout=MOMENT)
                     results[done] = result.result()
@@ -82,6 +81,24 @@ def _work(
             except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
                 result.set_exception(error)
             ended.put((number, result))
+
+
+@contextlib.contextmanager
+def ended_by(stopped: threading.Event) -> Iterator[None]:
+    """End the runs of this thread like an interrupt when an event is set, wherever it is set."""
+    outer = getattr(_LOCAL, "stopped", None)
+    _LOCAL.stopped = stopped
+    try:
+        yield
+    finally:
+        _LOCAL.stopped = outer
+
+
+def refuse_interrupted() -> None:
+    """Raise KeyboardInterrupt if the run that this thread works for has been ended."""
+    stopped = getattr(_LOCAL, "stopped", None)
+    if stopped is not None and stopped.is_set():
+        raise KeyboardInterrupt
 
 
 def interruptible(run: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:

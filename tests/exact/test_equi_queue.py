@@ -81,6 +81,8 @@ def test_no_policy_responds_faster_on_a_concave_curve(servers, load):
 def test_what_is_not_known_is_refused():
     with pytest.raises(UnstableError, match="without limit"):
         equi_queue(Scenario.single(SUB_LINEAR, 1.0, 12), math.inf)
+    with pytest.raises(ChainError, match="lower the load"):
+        equi_queue(Scenario.single(SUB_LINEAR, 1e17, 12), 0)
     with pytest.raises(ChainError, match="exponential sizes only"):
         equi_queue(Scenario.single(SUB_LINEAR, 0.8, 12, size="pareto:2.5"), 3)
     assert equi_queue(Scenario.single(SUB_LINEAR, 0.8, 12, size="pareto:2.5"), 0).blocking > 0.0

@@ -39,7 +39,7 @@ SECRETS = (b"root:", b"import ", b"PATH=", b"PYTHON")
 @pytest.fixture(scope="module")
 def client():
     question = Question((ClassInput("jobs", (1.0, 1.8)),), 4, 0.5)
-    return build_app(question, TOKEN).test_client()
+    return build_app(question, TOKEN)[0].test_client()
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def output_of(page: Page, beginning: str) -> str:
 
 
 def test_damaged_requests_are_answered_or_refused(page, send):
-    rng = seeded(1)
+    rng = seeded(4)
     bodies = [json.dumps(page.body(output)).encode() for output in page.callbacks]
     statuses = Counter(send(ANSWERS, damaged_json(rng, rng.choice(bodies)))[0] for _ in range(400))
     assert statuses[400] > 50

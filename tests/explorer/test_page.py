@@ -90,6 +90,29 @@ def test_a_moved_slider_shows_what_evaluate_says_and_the_command_says_the_same(p
     assert page.problems == []
 
 
+def test_the_first_numbers_are_shown_before_any_script_of_the_figures(browser, explorer):
+    browser.open(explorer, 1280, still=True)
+    browser.wait_for("!!document.querySelector('#performance-table tbody')")
+    shown = number(browser, "greedy-p", "blocking")
+    browser.wait_for(READY)
+    assert shown == number(browser, "greedy-p", "blocking")
+    held = "performance.getEntriesByType('resource').filter(e => e.name.endsWith('plotly.min.js'))"
+    assert browser.evaluate(f"{held}.length") == 1
+    browser.open(explorer, 1280, still=True)
+    browser.wait_for(READY)
+    assert browser.evaluate(f"{held}[0].transferSize") == 0  # the browser has kept it
+
+
+def test_a_slider_moved_quickly_ends_at_the_numbers_of_its_last_place(page):
+    focus(page, "load-slider")
+    for _ in range(12):
+        page.press("ArrowRight", ARROW_RIGHT)
+    expected = evaluate(Scenario.single(CURVE, 0.92, 16), "greedy-p")
+    wait_for_number(page, "greedy-p", "blocking", expected.blocking.value)
+    page.wait_for("document.querySelector('#load_curves-figure').textContent.includes('0.92')")
+    assert page.problems == []
+
+
 def test_the_program_of_a_view_computes_its_numbers(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}

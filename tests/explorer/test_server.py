@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from explorer.started import exploring
+from moldable import Scenario, evaluate, tune
+from moldable.live.plan_file import write_plan
 
 ROOT_PATHS = ["/", "/_dash-layout", "/assets/page.js", "/wrong-token/", "/wrong-token/_dash-layout"]
 
@@ -226,6 +228,49 @@ def test_what_was_assumed_about_a_file_is_on_the_page(arguments, told):
     assert f'"value":"{arguments[-1]}"' in layout.decode()
 
 
+def test_a_plan_opens_as_the_scenario_that_it_was_made_for(tmp_path):
+    tuned = tune(Scenario.single([1, 1.8], 0.7, 8), max_blocking=0.3)
+    write_plan(tmp_path / "plan.json", tuned.policy, tuned.performance)
+    with exploring("--no-browser", str(tmp_path / "plan.json"), "--waiting", "4") as (url, _):
+        _, layout = ask(url, prefix(url) + "_dash-layout")
+    data = dict(_stored(json.loads(layout)))["question"]["data"]
+    assert (data["servers"], data["load"], data["waiting"]) == (8, pytest.approx(0.7), 4)
+    assert data["classes"][0]["speedup"] == [1.0, 1.8]
+
+
+def _stored(part):
+    """Yield the identifiers and contents of the stores of a layout."""
+    if isinstance(part, list):
+        for each in part:
+            yield from _stored(each)
+    elif isinstance(part, dict):
+        if part.get("type") == "Store":
+            yield part["props"]["id"], part["props"].get("data")
+        yield from _stored(part.get("props", {}).get("children"))
+
+
+def test_the_first_answer_comes_with_the_page(explorer):
+    _, layout = ask(explorer, prefix(explorer) + "_dash-layout")
+    rows = {row[0]: row for row in dict(_stored(json.loads(layout)))["first-rows"]["rows"]}
+    expected = evaluate(Scenario.single([1, 1.8, 2.5, 3, 3.4], 0.8, 16), "greedy-p")
+    assert rows["greedy-p"][1] == f"{expected.blocking.value:.6g}"
+
+
+def test_places_of_figures_are_empty_until_they_are_drawn(explorer):
+    _, layout = ask(explorer, prefix(explorer) + "_dash-layout")
+    assert layout.count(b'"paper_bgcolor":"rgba(0,0,0,0)"') == layout.count(b'"type":"Graph"') == 5
+
+
+def test_scripts_may_be_kept_by_the_browser_and_nothing_else(explorer):
+    kept = "private, max-age=86400, immutable"
+    plotly = "_dash-component-suites/plotly/package_data/plotly.min.js"
+    for path, expected in (("assets/page.js", kept), (plotly, kept), ("_dash-layout", "no-store")):
+        answer, _ = ask(explorer, prefix(explorer) + path)
+        assert (answer.status, answer.getheader("Cache-Control")) == (200, expected), path
+    answer, _ = ask(explorer, prefix(explorer) + "assets/missing.js")
+    assert (answer.status, answer.getheader("Cache-Control")) == (404, "no-store")
+
+
 def test_a_chosen_port_is_used_once_and_a_missing_browser_is_told(run, monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -249,6 +294,10 @@ def test_a_chosen_port_is_used_once_and_a_missing_browser_is_told(run, monkeypat
     [
         (["missing.toml"], "missing.toml"),
         (["README.md"], "README.md"),
+        (
+            ["tests/fitting/files/hyperfine.json"],
+            "give a plan file, which moldable plan and moldable tune",
+        ),
         (["examples/measured.csv", "--class-by", "user"], "no column for submit"),
         (["examples/measured.csv", "--curve", "power:0.8"], "--curve is for job logs only"),
         (["--port", "70000"], "--port 70000 is not a port"),

@@ -17,8 +17,8 @@ LOSS = Question((ClassInput("jobs", CURVE),), 8, 0.8)
 
 @pytest.mark.parametrize("view", PARTS)
 def test_every_view_has_a_figure_a_table_and_a_state(view):
-    found = show(view, LOSS, "quick", dark=True)
-    assert found.figure["data"]
+    found = show(view, LOSS, "quick")
+    assert found.figure(dark=True)["data"]
     table = as_table(view, found.rows, caption(found))
     assert table["caption"] == "Load 0.8 on 8 servers"
     assert {len(row) for row in table["rows"]} == {len(table["heads"])} == {len(table["numeric"])}

@@ -26,8 +26,11 @@ from moldable.errors import InputError
 
 if TYPE_CHECKING:
     from moldable.explorer.question import Question
+    from moldable.model.scenario import Scenario
 
 NEEDED: Final = ("dash", "plotly", "waitress")
+HEAD_START: Final = 1.0
+"""Seconds for which the address is held back until the first answer is known."""
 CURVE, SERVERS, LOAD, SEED = (1.0, 1.8, 2.5, 3.0, 3.4), 16, 0.8, 1
 """The question of a page without a file."""
 
@@ -38,9 +41,9 @@ def explore(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE.toml|LOG]",
-            help="Scenario file ('-' reads one from standard input), job log, or CSV file of a "
-            "speed-up curve to begin with.",
+            metavar="[FILE.toml|PLAN.json|LOG]",
+            help="Scenario file ('-' reads one from standard input), plan file, job log, or CSV "
+            "file of a speed-up curve to begin with.",
             show_default=False,
         ),
     ] = None,
@@ -69,6 +72,7 @@ def explore(
     Examples:
       moldable explore
       moldable explore examples/gpus.toml
+      moldable explore plan.json
       moldable explore examples/slurm-week.txt --servers 64
       moldable explore examples/measured.csv --servers 32
       moldable explore --port 8050 --no-browser
@@ -83,18 +87,18 @@ def explore(
 
 def _serve(question: Question, source: str, listening: socket, *, browser: bool) -> None:
     from moldable.explorer import server
-    from moldable.explorer.app import build_app, warm_up
+    from moldable.explorer.app import build_app
 
     token = server.new_token()
     url = server.address(listening, token)
-    app = build_app(question, token, source)
+    app, first = build_app(question, token, source)
 
     def ready() -> None:
+        first.wait(HEAD_START)
         typer.echo(f"The explorer is at {url}\nStop it with Ctrl-C.")
         if browser:
             missing = "no browser was found; open the address yourself"
             server.open_browser(url, lambda: output.note(missing))
-        warm_up(question)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
@@ -133,6 +137,9 @@ def _question(
             seed=SEED if seed is None else seed,
         )
     seed = SEED if seed is None else seed
+    if file.suffix.lower() == ".json":
+        refuse_options_of_logs(options, guesses)
+        return Question.from_scenario(_scenario_of_plan(file, guesses), seed=seed)
     if not options.given and is_curve(file):
         refuse_options_of_logs(options, guesses)
         found = replace(read_question(file), seed=seed)
@@ -143,3 +150,14 @@ def _question(
     if isinstance(read, Scenario):
         return Question.from_scenario(read, seed=seed)
     return question_of_log(read, seed=seed)
+
+
+def _scenario_of_plan(file: Path, guesses: Guesses) -> Scenario:
+    """Return the scenario of a plan; as of scenario files, the options replace its servers."""
+    from moldable.live.plan_file import read_plan
+    from moldable.model.waiting import checked_waiting
+
+    found = read_plan(file).scenario
+    servers = found.servers if guesses.servers is None else guesses.servers
+    waiting = found.waiting if guesses.waiting is None else checked_waiting(guesses.waiting)
+    return replace(found, servers=servers, waiting=waiting)

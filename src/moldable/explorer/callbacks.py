@@ -14,14 +14,14 @@ from moldable.explorer.question import Question
 from moldable.explorer.view_callbacks import connect_views
 
 
-def connect(app: Dash, start: Question) -> None:
+def connect(app: Dash, start: Question, asked: Asked) -> None:
     """Connect the fields of the page with its answers.
 
     Args:
         app: the application.
         start: the question that the page begins with.
+        asked: counts the questions of pages.
     """
-    asked = Asked()
     _in_browser(app, start)
     _read_fields(app, start, asked)
     connect_views(app, asked)
@@ -66,13 +66,12 @@ def _read_fields(app: Dash, start: Question, asked: Asked) -> None:
         *(Output(f"points-{k}", "children") for k in classes),
         State("page", "data"),
         *(Input(name, "value") for name in names),
+        prevent_initial_call=True,
     )
     def read(page: object, *values: object) -> list[Any]:
         form = read_form(dict(zip(names, values, strict=True)), start)
         problems = [form.problems.get(name, "") for name in told]
         if form.question is None:
             return [no_update, *problems, *(no_update for _ in classes)]
-        number = asked.add(str(page))
-        question = {"page": page, "number": number, "data": form.question.to_data()}
         points = [points_table(k, part) for k, part in enumerate(form.question.classes)]
-        return [question, *problems, *points]
+        return [asked.sent(str(page), form.question), *problems, *points]

@@ -13,7 +13,7 @@ from moldable.evaluation.evaluate import Unsolved, solve_equi, solve_exactly
 from moldable.explorer.measures import Effort, Value, values
 from moldable.explorer.named_policies import EQUI, LATER, VALUE, computed_later
 from moldable.explorer.question import Question
-from moldable.explorer.remembered import remembered
+from moldable.explorer.remembered import KEPT, remembered
 from moldable.model.scenario import Scenario
 from moldable.planning.predictor import Predictor
 from moldable.policies.equi import Equi
@@ -25,8 +25,8 @@ from moldable.system.loss_system import build_system
 from moldable.system.performance import Performance
 from moldable.threads import on_threads
 
-KEPT: Final = 512
-"""Evaluations that are remembered."""
+EVALUATIONS: Final = 64
+"""Exact evaluations that are remembered: those of all loads of one question."""
 QUICK_STATES: Final = {False: 10_000, True: 22_000}
 """States of a chain that is solved within 100 ms, without waiting places and with them."""
 QUICK_SERVERS: Final = 100_000
@@ -176,7 +176,7 @@ def _simulated(
     }
 
 
-@remembered(KEPT)
+@remembered(EVALUATIONS)
 def _exact(question: Question, name: str) -> Performance | Unsolved | str:
     """Return an exact performance if it takes a moment; a text says why there is none at all."""
     if name == VALUE and computed_later(question):

@@ -25,7 +25,7 @@ def connect_films(app: Dash, asked: Asked) -> None:
     @app.callback(
         *(Output(f"{name}-choice", "children") for name in FILMS),
         *(Output(f"{name}-policy", "value") for name in FILMS),
-        Input("question", "data"),
+        Input(ANSWERED, "data"),
         *(State(f"{name}-policy", "value") for name in FILMS),
         prevent_initial_call=True,
     )

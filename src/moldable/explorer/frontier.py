@@ -12,11 +12,9 @@ from moldable.allocation.optimum import optimum
 from moldable.errors import InfeasibleError
 from moldable.explorer.measures import Value, unit
 from moldable.explorer.question import Question
-from moldable.explorer.remembered import remembered
+from moldable.explorer.remembered import KEPT, remembered
 from moldable.model.workload import JobClass
 
-KEPT: Final = 256
-"""Answers that are remembered."""
 LINEAR: Final = "linear program"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 from dash import dcc, html
 from dash.development.base_component import Component
@@ -45,6 +45,16 @@ TARGETS: Final = {
     "max_mean_wait": "mean wait at most",
     "max_wait_probability": "share of jobs that wait at most",
 }
+NO_FIGURE: Final = {
+    "data": [],
+    "layout": {
+        **{axis: {"visible": False} for axis in ("xaxis", "yaxis")},
+        **dict.fromkeys(("paper_bgcolor", "plot_bgcolor"), "rgba(0,0,0,0)"),
+    },
+}
+"""Nothing, on the ground of the page, until a figure is answered."""
+FIRST_ROWS: Final = "first-rows"
+"""The store of the table of an answer that comes with the page."""
 FILMS: Final = {"film": "Policy", "film-other": "Compared with"}
 
 
@@ -84,13 +94,13 @@ HEADINGS: Final[dict[View, Heading]] = {
 }
 
 
-def page(question: Question, source: str, identity: str) -> Component:
+def page(question: Question, source: str, sent: Mapping[str, Any]) -> Component:
     """Return the page of a question.
 
     Args:
         question: the question that it begins with.
         source: the file that it was read from; empty without one.
-        identity: tells open pages apart.
+        sent: the question as it is sent with requests; its `page` tells open pages apart.
     """
     values = field_values(question)
     return html.Div(
@@ -103,8 +113,9 @@ def page(question: Question, source: str, identity: str) -> Component:
                 ]
             ),
             html.Main([_form(question, values), _answers()]),
-            dcc.Store(id="page", data=identity),
-            dcc.Store(id="question"),
+            dcc.Store(id="page", data=sent["page"]),
+            dcc.Store(id="question", data=sent),
+            dcc.Store(id=FIRST_ROWS),
             dcc.Store(id="answered"),
             dcc.Store(id="marked"),
             dcc.Store(id="dark", data=False),
@@ -122,8 +133,7 @@ def _introduction(source: str) -> str:
 def _form(question: Question, values: dict[str, str]) -> Component:
     several = len(question.classes) > 1
     classes = [
-        _class_fields(k, part.name, values, several=several)
-        for k, part in enumerate(question.classes)
+        _class_fields(k, part, values, several=several) for k, part in enumerate(question.classes)
     ]
     return html.Section(
         [
@@ -158,7 +168,7 @@ def _notes(notes: Sequence[str]) -> list[Component]:
     return [html.Details([html.Summary(f"Assumptions ({len(notes)})"), listed])]
 
 
-def _class_fields(k: int, name: str, values: dict[str, str], *, several: bool) -> Component:
+def _class_fields(k: int, part: ClassInput, values: dict[str, str], *, several: bool) -> Component:
     """Return the fields of a class; the share and the mean size only if there are several."""
     curves = ["", *(curve.name for curve in published_curves())]
     parts: list[Component] = [
@@ -176,7 +186,7 @@ def _class_fields(k: int, name: str, values: dict[str, str], *, several: bool) -
             **{"data-curve": f"speedup-{k}"},
         ),
         html.Details(
-            [html.Summary("Edit as a table"), html.Div(id=f"points-{k}")],
+            [html.Summary("Edit as a table"), html.Div(points_table(k, part), id=f"points-{k}")],
             id=f"points-details-{k}",
         ),
     ]
@@ -191,7 +201,7 @@ def _class_fields(k: int, name: str, values: dict[str, str], *, several: bool) -
         _field(f"share-{k}", "Share of the jobs", values, "Relative to the other classes."),
         _field(f"mean_size-{k}", "Mean size", values, "Mean execution time on one server."),
     ]
-    return html.Fieldset([html.Legend(name), *parts])
+    return html.Fieldset([html.Legend(part.name), *parts])
 
 
 def _field(
@@ -295,7 +305,11 @@ def _view(key: View) -> Component:
             *([table] if key == "performance" else []),
             *([_measure()] if key == "load_curves" else []),
             html.Div(
-                dcc.Graph(id=f"{key}-figure", config={"displayModeBar": False, "responsive": True}),
+                dcc.Graph(
+                    id=f"{key}-figure",
+                    figure=NO_FIGURE,
+                    config={"displayModeBar": False, "responsive": True},
+                ),
                 role="img",
                 className="figure",
                 **{"aria-label": heading.alt},

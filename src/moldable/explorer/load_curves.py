@@ -22,7 +22,7 @@ from moldable.explorer.named_policies import (
     spellings,
 )
 from moldable.explorer.question import Question
-from moldable.explorer.remembered import remembered
+from moldable.explorer.remembered import KEPT, remembered
 from moldable.explorer.tuned_policy import exact_values, optimum_values
 from moldable.optimal.curve import tradeoff
 from moldable.system.performance import Performance
@@ -30,7 +30,6 @@ from moldable.system.response_bound import response_bound
 from moldable.tuning.queue_reference import STATES, queue_fits
 from moldable.tuning.reference import fits
 
-KEPT: Final = 64
 SHARES: Final = {
     False: (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
     True: (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 from moldable.explorer.bounds import Bound, bounds
 from moldable.explorer.evaluating import Evaluated, evaluated
 from moldable.explorer.measures import Effort, Measure, Value, measures
 from moldable.explorer.named_policies import EQUI, OPTIMUM, TUNED, spellings
 from moldable.explorer.question import Question
-from moldable.explorer.remembered import remembered
+from moldable.explorer.remembered import KEPT, remembered
 from moldable.explorer.tuned_policy import (
     TunedPolicy,
     optimum_pending,
     optimum_values,
     tuned_policy,
 )
-
-KEPT: Final = 64
 
 
 @final

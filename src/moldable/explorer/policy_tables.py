@@ -10,12 +10,11 @@ from moldable.explorer.evaluating import Rule, built_policy
 from moldable.explorer.measures import Effort
 from moldable.explorer.named_policies import TUNED, VALUE, computed_later
 from moldable.explorer.question import Question
-from moldable.explorer.remembered import remembered
+from moldable.explorer.remembered import KEPT, remembered
 from moldable.explorer.tuned_policy import tuned_policy
 from moldable.planning.actions import Actions, actions
 from moldable.policies.policy import Policy
 
-KEPT: Final = 64
 LOST: Final[tuple[str, ...]] = ("greedy-p", "greedy")
 QUEUED: Final[tuple[str, ...]] = ("value", "even-price", "idle-share")
 """Policies shown with the tuned one, without waiting places and with them."""

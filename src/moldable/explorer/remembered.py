@@ -10,7 +10,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import wraps
 from threading import Lock
-from typing import Generic, ParamSpec, TypeVar, final
+from typing import Final, Generic, ParamSpec, TypeVar, final
+
+from moldable.threads import refuse_interrupted
+
+KEPT: Final = 16
+"""Answers of a view that are remembered: a few questions, so that the memory stays small."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,6 +32,8 @@ class _Place(Generic[R]):
 
 def remembered(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that keeps the last answers; errors are not kept.
+
+    Nor are answers of runs that were ended (`ended_by`), which may be those of shorter simulations.
 
     Args:
         most: answers that are kept.
@@ -52,7 +59,9 @@ def remembered(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     places.popitem(last=False)
             with place.lock:
                 if not place.answers:
-                    place.answers.append(run(*args, **options))
+                    found = run(*args, **options)
+                    refuse_interrupted()
+                    place.answers.append(found)
                 return place.answers[0]
 
         return answer

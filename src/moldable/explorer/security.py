@@ -11,6 +11,7 @@ import hmac
 import sys
 from collections.abc import Callable
 from functools import cache
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -71,9 +72,7 @@ def protect(server: Flask, token: str, app: Callable[[], Dash]) -> None:
         for name, value in HEADERS.items():
             response.headers[name] = value
         response.headers["Content-Security-Policy"] = POLICY.format(scripts=hashes())
-        # Scripts of a known version may be kept by the browser, numbers may not.
-        if response.cache_control.max_age is None:
-            response.headers["Cache-Control"] = "no-store"
+        response.headers["Cache-Control"] = _kept(response.status_code)
         return response
 
     @server.errorhandler(HTTPException)
@@ -88,6 +87,13 @@ def protect(server: Flask, token: str, app: Callable[[], Dash]) -> None:
     def _fail(error: Exception) -> Response:
         tell(error)
         return _plain(500, "The request could not be answered.")
+
+
+def _kept(status: int) -> str:
+    """Return for how long the browser may keep an answer: scripts until the address changes."""
+    _, _, rest = request.path.removeprefix("/").partition("/")
+    script = rest.startswith(PATHS) and status == HTTPStatus.OK
+    return "private, max-age=86400, immutable" if script else "no-store"
 
 
 def refuse_or_tell(error: Exception) -> None:

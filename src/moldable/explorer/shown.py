@@ -49,31 +49,42 @@ class Shown:
     """A view as it is shown.
 
     Attributes:
+        view: the view.
         answer: the answer behind it.
-        rows: its numbers.
-        figure: its figure as plain data.
-        refined: whether more effort gives the same numbers.
     """
 
+    view: View
     answer: Any
-    rows: Table
-    figure: dict[str, Any]
-    refined: bool
+
+    @property
+    def rows(self) -> Table:
+        """The numbers."""
+        return PARTS[self.view].table(self.answer)
+
+    @property
+    def refined(self) -> bool:
+        """Whether more effort gives the same numbers."""
+        return bool(getattr(self.answer, "refined", True))
+
+    def figure(self, **drawn: Any) -> dict[str, Any]:
+        """Return the figure as plain data.
+
+        Args:
+            drawn: options of the figure, such as `dark`.
+        """
+        found: dict[str, Any] = PARTS[self.view].figure(self.answer, **drawn).to_plotly_json()
+        return found
 
 
-def show(view: View, question: Question, effort: Effort, **drawn: Any) -> Shown:
+def show(view: View, question: Question, effort: Effort) -> Shown:
     """Answer a question.
 
     Args:
         view: what is asked.
         question: to answer.
         effort: "quick" or "full".
-        drawn: options of the figure, such as `dark`.
     """
-    parts = PARTS[view]
-    answer = parts.answer(question, effort)
-    figure = parts.figure(answer, **drawn).to_plotly_json()
-    return Shown(answer, parts.table(answer), figure, getattr(answer, "refined", True))
+    return Shown(view, PARTS[view].answer(question, effort))
 
 
 def state(shown: Shown) -> str:

@@ -12,7 +12,7 @@ from moldable.explorer.evaluating import evaluated
 from moldable.explorer.measures import Effort, Measure, Value, measure, values
 from moldable.explorer.named_policies import LATER, common_widths, computed_later, spellings
 from moldable.explorer.question import Question
-from moldable.explorer.remembered import remembered
+from moldable.explorer.remembered import KEPT, remembered
 from moldable.explorer.tuned_policy import exact_values
 from moldable.policies.kinds import Kinds
 from moldable.tuning.families import ValueTables
@@ -20,7 +20,6 @@ from moldable.tuning.reference import fits
 from moldable.tuning.targets import Target
 from moldable.tuning.tradeoff import value_tradeoff
 
-KEPT: Final = 64
 AT_ONCE: Final = 1_000
 """States up to which the trade-off takes about 100 ms."""
 MOST_STATES: Final = 20_000

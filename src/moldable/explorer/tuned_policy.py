@@ -10,7 +10,7 @@ from moldable.errors import MoldableError
 from moldable.explorer.measures import LABELS, Effort, Value
 from moldable.explorer.named_policies import LATER, computed_later, target_of
 from moldable.explorer.question import Question
-from moldable.explorer.remembered import remembered
+from moldable.explorer.remembered import KEPT, remembered
 from moldable.model.scenario import Scenario
 from moldable.policies.kinds import Kinds
 from moldable.policies.policy import Policy
@@ -26,7 +26,6 @@ from moldable.tuning.targets import Target
 from moldable.tuning.tuned_queue import certified_policy
 from moldable.tuning.tuning import Tuning, no_progress
 
-KEPT: Final = 64
 PRECISION: Final = 0.01
 """The default of `tune`."""
 SEARCHED_AT_ONCE: Final = {True: 1_000, False: 7_000}

@@ -16,6 +16,10 @@ DIGEST: Final = 12
 """Hexadecimal digits that identify a plan."""
 DECIDING: Final = ("servers", "waiting", "classes")
 """What decisions depend on in a scenario."""
+NO_POLICY: Final = (
+    'no "policy" is in the file; give a plan file, which moldable plan and moldable tune write '
+    "with --policy-out"
+)
 NO_SCENARIO: Final = (
     "there is no scenario in the file: the servers, classes and waiting places that the policy was "
     "made for; write it with moldable plan FILE.toml --policy-out or moldable tune ... --policy-out"
@@ -26,7 +30,7 @@ def plan_parts(data: object) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the policy and the scenario of a plan file as data."""
     if not isinstance(data, dict) or not isinstance(data.get("policy"), dict):
         named = isinstance(data, dict) and "policy" in data
-        raise InputError(NO_SCENARIO if named else 'no "policy" is in the file')
+        raise InputError(NO_SCENARIO if named else NO_POLICY)
     given = data.get("inputs")
     inputs: Mapping[str, Any] = given if isinstance(given, dict) else {}
     scenario = data.get("scenario", inputs.get("scenario"))

@@ -136,7 +136,7 @@ def even_price(
     return own.with_classes(scenario)
 
 
-@lru_cache(maxsize=2**16)
+@lru_cache(maxsize=2**14)
 def _chosen(policy: EvenPrice, curve: SpeedUp, idle: int, waiting: int) -> int:
     """Return the width of one job. Answers are kept: a live cluster repeats its questions."""
     if not curve.fastest(idle):

@@ -104,6 +104,11 @@ def equi_queue(scenario: Scenario, places: float) -> EquiQueue:
         raise ChainError(
             "the distribution of equi fails rate conservation: a bug, please report it"
         )
+    if accepted <= 0.0:
+        raise ChainError(
+            f"at load {scenario.load:.3g} no share of the jobs above rounding errors is accepted; "
+            f"lower the load"
+        )
     present = float(law @ jobs)
     return EquiQueue(
         blocking=blocking,
