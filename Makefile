@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MARK := .venv/.installed-
 # Tests of engines mostly wait, so there is one worker more than there are processors.
-WORKERS := -n $(shell expr $$(nproc) + 1)
+WORKERS := -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes, which would otherwise compile the sources each time.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -21,11 +21,11 @@ engines: $(MARK)engines  ## browser, Slurm, systemd-analyze, Ray, executorlib an
 	scripts/engines.sh
 
 test: $(MARK)test  ## tests and every documented example
-	$(BIN)/python -m pytest $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest $(WORKERS)
 	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs
 
 coverage: $(MARK)test  ## the same, with the share of lines and branches that are run
-	$(BIN)/python -m pytest $(WORKERS) --dist loadgroup --cov --cov-report=
+	$(BIN)/python -m pytest $(WORKERS) --cov --cov-report=
 	$(BIN)/python -m pytest -n auto --dist loadfile -p no:randomly README.md docs --cov --cov-append \
 		--cov-report=term-missing:skip-covered --cov-fail-under=95
 

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from browser import Browser, chromium
 from commands import run_alone, run_here
 
 ROOT = Path(__file__).resolve().parent.parent
+FIRST = {"test_slurm_stress", "test_slurm_admin_documentation", "test_notebooks", "test_fuzz"}
+"""Files that take long for their number of tests."""
 LONGEST = 300.0
 """Seconds after which a command counts as hanging, also on slow machines."""
 
@@ -33,11 +36,11 @@ settings.load_profile("moldable")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(trylast=True)  # after the order was made random
 def pytest_collection_modifyitems(items) -> None:
-    """Let all tests of one file run in one worker, except those that belong to another group."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
+    """Begin with files of few long tests, and go on with those of many tests."""
+    count = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path.stem not in FIRST, -count[item.path], str(item.path)))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -23,16 +23,6 @@ from moldable.model.scenario import Scenario
 from moldable.model.workload import JobClass, Workload
 from moldable.policies.policy import Policy
 
-CLUSTERS = ("small_nodes", "large_nodes")
-
-
-def pytest_collection_modifyitems(items) -> None:
-    """Let all tests of one cluster run in one worker, so that it is started once."""
-    for item in items:
-        for name in CLUSTERS:
-            if name in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.xdist_group(name))
-
 
 def require_slurm(*, accounting: bool) -> None:
     reason = missing(accounting=accounting)

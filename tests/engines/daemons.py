@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from random import SystemRandom
 
 PATIENCE = 15.0
 """Seconds in which a daemon must end without being killed."""
+FIRST_PORT, BLOCK = 10_000, 100
 BUSY = 5.0
 """How much longer everything may take on a busy machine."""
 
@@ -86,13 +88,33 @@ def as_account(user: str | None) -> list[str]:
     return ["setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups"]
 
 
-def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback interface that nothing uses now."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
+def reserve_ports(count: int) -> tuple[socket.socket, list[int]]:
+    """Return ports of the loopback interface, and the socket that reserves them while it is open.
+
+    They lie below those that the system gives to connections, in blocks. A block belongs to the
+    process that has bound its first port.
+    """
+    above = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    blocks = list(range(FIRST_PORT, above - BLOCK, BLOCK))
+    SystemRandom().shuffle(blocks)
+    for first in blocks:
+        if (owner := _bound(first)) is None:
+            continue
+        others = [_bound(port) for port in range(first + 1, first + 1 + count)]
+        for each in filter(None, others):
             each.close()
+        if all(others):
+            return owner, list(range(first + 1, first + 1 + count))
+        owner.close()
+    raise AssertionError(f"no block of {count} ports is free")
+
+
+def _bound(port: int) -> socket.socket | None:
+    """Return a socket with a port; None if the port is in use."""
+    found = socket.socket()
+    try:
+        found.bind(("127.0.0.1", port))
+    except OSError:
+        found.close()
+        return None
+    return found

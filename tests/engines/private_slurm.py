@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Self
 
 from engines.accounting import DATABASE_PROGRAMS, accounting_options, start_accounting
-from engines.daemons import Daemons, as_account, free_ports, wait_for
+from engines.daemons import Daemons, as_account, reserve_ports, wait_for
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged", "setpriv")
 ACCOUNTS = ("slurm", "nobody")
@@ -78,6 +78,7 @@ class PrivateSlurm:
         self.name = f"test{self.folder.name[-8:].replace('_', 'x').lower()}"
         self.nodes, self.cpus, self.gpus = nodes, cpus, gpus
         self.daemons = Daemons(self.folder)
+        self.reservation: socket.socket | None = None
         self.conf = self.folder / "slurm.conf"
         self.environment = {
             **{name: text for name, text in os.environ.items() if not name.startswith(OTHERS)},
@@ -180,6 +181,8 @@ class PrivateSlurm:
             except (AssertionError, OSError, subprocess.SubprocessError) as error:
                 sys.stderr.write(f"jobs of the private Slurm are left: {error}\n")
         self.daemons.close()
+        if self.reservation is not None:
+            self.reservation.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(
@@ -191,7 +194,7 @@ class PrivateSlurm:
             (self.folder / name).mkdir()
             os.chown(self.folder / name, slurm.pw_uid, slurm.pw_gid)
         os.chown(self.folder / "spool", 0, 0)
-        ports = free_ports(2 + self.nodes)
+        self.reservation, ports = reserve_ports(2 + self.nodes)
         usual = self._options(ports[0])
         if accounting:
             usual |= accounting_options(self, ports[1])

@@ -103,7 +103,6 @@ def dask_client():
         yield client
 
 
-@pytest.mark.xdist_group("dask_client")
 class TestDask(ListeningEngine):
     @pytest.fixture
     def backend(self, dask_client):
@@ -157,7 +156,6 @@ def connected_ray(ray_environment):
         ray.shutdown()
 
 
-@pytest.mark.xdist_group("connected_ray")
 class TestRay(ListeningEngine):
     @pytest.fixture
     def backend(self, connected_ray):

@@ -26,7 +26,6 @@ from moldable.model.scenario import Scenario
 from moldable.model.workload import JobClass, Workload
 from moldable.policies.greedy import Greedy
 
-pytestmark = pytest.mark.xdist_group("admin_nodes")
 CPUS = 64
 MARK = "--comment=moldable:solver"
 SLEEP = "--wrap=echo started; sleep 300"
