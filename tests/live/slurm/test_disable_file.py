@@ -23,7 +23,7 @@ ON_HOLD = {
     "NumCPUs": "1",
     "NumNodes": "1",
     "OverSubscribe": "OK",
-    "AdminComment": "moldable:solver;shape=tasks",
+    "admin_comment": "moldable:solver;shape=tasks",
 }
 
 
