@@ -6,8 +6,7 @@ MINUTES ?= 60
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MARK := .venv/.installed-
-# Tests of engines mostly wait, so there is one worker more than there are processors, and they run
-# in the order of their folders instead of after all others.
+# Tests of engines mostly wait, so there is one worker more than there are processors.
 WORKERS := -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes, which would otherwise compile the sources each time.
 export PYTHONDONTWRITEBYTECODE :=

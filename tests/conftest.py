@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from browser import Browser, chromium
 from commands import run_alone, run_here
 
 ROOT = Path(__file__).resolve().parent.parent
+FIRST = {"test_slurm_stress", "test_slurm_admin_documentation", "test_notebooks", "test_fuzz"}
+"""Files that take long for their number of tests."""
 LONGEST = 300.0
 """Seconds after which a command counts as hanging, also on slow machines."""
 
@@ -31,6 +34,13 @@ settings.load_profile("moldable")
 # A shell starts background jobs with SIGINT ignored, and the commands that tests interrupt would
 # inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)  # after the order was made random
+def pytest_collection_modifyitems(items) -> None:
+    """Begin with files of few long tests, and go on with those of many tests."""
+    count = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path.stem not in FIRST, -count[item.path], str(item.path)))
 
 
 @pytest.fixture(scope="session", autouse=True)

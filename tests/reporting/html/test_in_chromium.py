@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("reports")  # which are made once
 PLAN = {
     *("policy", "widths", "comparison", "servers", "load", "sensitivity", "curves", "frontier"),
 }

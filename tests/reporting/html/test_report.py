@@ -23,7 +23,6 @@ ONE = (
     'servers = 6\ntime_unit = "hours"\n[[class]]\nname = "jobs"\n'
     'arrival_rate = "4/h"\nspeedup = [1, 1.8]\n'
 )
-pytestmark = pytest.mark.xdist_group("reports")  # which are made once
 VOID = {"meta", "img", "br", "hr", "input", "link"}
 
 

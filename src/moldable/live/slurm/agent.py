@@ -90,8 +90,8 @@ class Agent:
     def step(self) -> None:
         """Read the queue once and act on it."""
         begun = time.time()
+        disabled = self._is_disabled()  # first: jobs that are handed back must not be older
         jobs, nodes = self.client.queue()
-        disabled = self._is_disabled()
         if self.mode in ("observe", "advise") and not disabled:
             view = self._watch(jobs, nodes)
         else:
