@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from rich.console import Console
 from scipy.optimize import brentq
 
 from moldable import JobClass, Observation, Scenario, Workload, evaluate, plan, reserve, simulate
-from moldable.errors import ControlError, MoldableError, UnstableError, WorkloadError
+from moldable.errors import ControlError, InputError, MoldableError, UnstableError, WorkloadError
 from moldable.files.policy_file import as_policy
 from moldable.planning.actions import actions
 from moldable.planning.alternatives import alternatives
@@ -234,6 +235,14 @@ LOSSES = Scenario.single(CURVE, 0.8, 6)
 def test_bad_requests_are_refused(scenario, options, error, message):
     with pytest.raises(error, match=message):
         plan(scenario, seed=1, **options)
+
+
+def test_files_other_than_scenarios_are_read_as_logs():
+    log = Path(__file__).resolve().parents[2] / "examples" / "slurm-week.txt"
+    with pytest.raises(ControlError, match="no job is blocked"):  # drafts have a queue
+        plan(log, max_blocking=0.1)
+    with pytest.raises(InputError, match="sacct"):
+        plan(str(log.parents[1] / "README.md"), max_blocking=0.1)
 
 
 def test_a_list_of_arrival_times_is_refused(tmp_path):

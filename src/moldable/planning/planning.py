@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from moldable.checks import positive
@@ -23,6 +24,7 @@ from moldable.planning.sensitivity import sensitivity
 from moldable.planning.series import both_series
 from moldable.planning.sizing import ClusterSize, refuse_unreachable, smallest_cluster
 from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
+from moldable.traces.read import read_trace
 from moldable.traces.trace import Trace
 
 PRECISION: Final = 0.02
@@ -55,7 +57,8 @@ def plan(
     or the cost per arrival where jobs are lost.
 
     Args:
-        scenario: the classes, the cluster and the arrivals, or a log, from which they are drafted.
+        scenario: the classes, the cluster and the arrivals, or a log, from which they are drafted;
+            files that do not end in .toml are read as logs.
         max_blocking: largest blocking.
         max_wait: largest mean wait: a number in the scenario's unit of time, or text such as
             "10 min".
@@ -78,6 +81,8 @@ def plan(
     """
     check_request("auto", precision)
     check_seed_and_threads(seed, threads)
+    if isinstance(scenario, (str, Path)) and Path(scenario).suffix.lower() != ".toml":
+        scenario = read_trace(scenario)
     if isinstance(scenario, Trace):
         scenario = drafted(scenario)
     assumed: tuple[str, ...] = ()
