@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, NamedTuple, ParamSpec, Protocol, TypeVar, final
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -83,11 +84,49 @@ def _work(
             ended.put((number, result))
 
 
+class Stop(Protocol):
+    """What ends a run: an event or a deadline."""
+
+    def is_set(self) -> bool:
+        """Return whether the run is to end."""
+
+
+@final
+class Deadline:
+    """Ends a run after some time.
+
+    Args:
+        seconds: until then.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._ends = time.monotonic() + seconds
+
+    def is_set(self) -> bool:
+        """Return whether the time is over."""
+        return time.monotonic() > self._ends
+
+
+@final
+class _Either(NamedTuple):
+    """Ends a run when one of two does."""
+
+    first: Stop
+    second: Stop
+
+    def is_set(self) -> bool:
+        """Return whether the run is to end."""
+        return self.first.is_set() or self.second.is_set()
+
+
 @contextlib.contextmanager
-def ended_by(stopped: threading.Event) -> Iterator[None]:
-    """End the runs of this thread like an interrupt when an event is set, wherever it is set."""
+def ended_by(stopped: Stop) -> Iterator[None]:
+    """End the runs of this thread like an interrupt when an event is set or a deadline is over.
+
+    What ends them outside this context still does.
+    """
     outer = getattr(_LOCAL, "stopped", None)
-    _LOCAL.stopped = stopped
+    _LOCAL.stopped = stopped if outer is None else _Either(outer, stopped)
     try:
         yield
     finally:

@@ -7,13 +7,17 @@ import time
 from dataclasses import replace
 
 import pytest
+from dash import no_update
 from dash.exceptions import PreventUpdate
 
 from explorer.questions import LOSS, QUEUE
+from moldable.explorer import view_callbacks
 from moldable.explorer.asked import MOST_PAGES, Asked
 from moldable.explorer.performance import performance
 from moldable.explorer.remembered import remembered
-from moldable.explorer.view_callbacks import if_newest, in_turn
+from moldable.explorer.shown import PARTS
+from moldable.explorer.view_callbacks import _shown, if_newest, in_time, in_turn
+from moldable.threads import interruptible
 
 
 def test_a_question_that_is_no_longer_the_newest_does_not_wait_for_its_turn():
@@ -90,3 +94,28 @@ def test_only_the_newest_question_of_a_page_is_answered():
         asked.add(f"page {number}")
     with pytest.raises(PreventUpdate):
         if_newest(asked, newest, lambda _: 1)
+
+
+def test_an_answer_that_takes_too_long_is_given_up_and_the_estimate_stays(monkeypatch):
+    def answer(question, effort):
+        if effort == "full":
+            interruptible(time.sleep, 30.0)
+        return performance(question)
+
+    monkeypatch.setattr(view_callbacks, "LONGEST", 0.3)
+    parts = replace(PARTS["performance"], answer=answer)
+    monkeypatch.setitem(PARTS, "performance", parts)
+    performance(LOSS)  # remembered
+    assert _shown("performance", LOSS, "quick")["refined"]
+    given_up = _shown("performance", LOSS, "full")
+    assert given_up["state"].startswith("Quick estimate; precise numbers take longer")
+    assert given_up["rows"] is no_update
+    assert in_time(lambda: 1) == 1
+
+
+def test_a_question_that_is_superseded_ends_before_its_time_is_over():
+    asked = Asked()
+    sent = asked.sent("page", LOSS)
+    threading.Timer(0.2, asked.sent, ("page", QUEUE)).start()
+    with pytest.raises(PreventUpdate):
+        if_newest(asked, sent, lambda _: in_time(lambda: interruptible(time.sleep, 30.0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import secrets
@@ -16,11 +17,14 @@ from waitress import create_server
 
 from moldable.errors import InputError
 
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # of malloc.h
 ADDRESS: Final = "127.0.0.1"
 LARGEST_PORT: Final = 65_535
 THREADS: Final = 8
 """Requests answered at a time. A browser sends six; compiled code releases the interpreter."""
 TOKEN_BYTES: Final = 24
+MOST_HEAPS, DIRECT_SIZE = 2, 2**20
+"""Heaps of the C library, and bytes from which memory is taken from the system directly."""
 SCREENS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 """Variables that a desktop sets, or the user."""
 
@@ -94,9 +98,23 @@ def serve(
         listening: the socket.
         ready: called when requests are answered.
     """
+    _return_freed_memory()
     # Waitress keeps connections open, bounds requests and writes no log, unlike Flask's own server.
     logging.getLogger("waitress").setLevel(logging.ERROR)
     server = create_server(app, sockets=[listening], threads=THREADS, ident=None)
     if ready is not None:
         ready()
     server.run()
+
+
+def _return_freed_memory() -> None:
+    """Let glibc return the memory of old answers to the system.
+
+    By default each thread gets a heap of its own, in which freed arrays stay.
+    """
+    if sys.platform != "linux":
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
+    if mallopt is not None:
+        mallopt(M_ARENA_MAX, MOST_HEAPS)
+        mallopt(M_MMAP_THRESHOLD, DIRECT_SIZE)

@@ -16,9 +16,9 @@ from moldable.explorer.layout import FIRST_ROWS, options
 from moldable.explorer.measures import Effort, measures
 from moldable.explorer.question import Question
 from moldable.explorer.reproduce import FILE, View, command, python
-from moldable.explorer.shown import PARTS, as_table, caption, show, state, verdict
+from moldable.explorer.shown import PARTS, Shown, as_table, caption, show, state, verdict
 from moldable.explorer.tables import csv_text
-from moldable.threads import ended_by
+from moldable.threads import Deadline, ended_by
 
 T = TypeVar("T")
 Sent = dict[str, Any]
@@ -30,10 +30,18 @@ LOOK: Final = 0.1
 """Seconds between looks whether a waiting answer is still needed."""
 AT_ONCE: Final[tuple[View, ...]] = ("frontier", "policies")
 """Views that take a moment only. The others begin when the summarised view is answered."""
+LONGEST: Final = 60.0
+"""Seconds after which an answer is given up. Simulations near saturation could take hours."""
 LEAD: Final = 0.2
 """Seconds for which the views that take a moment leave the CPU to the summarised one."""
 ANSWERED: Final = "answered"
 """The store of the question whose summarised view is answered."""
+TOO_LONG: Final[dict[Effort, str]] = {
+    "quick": f"No answer within {LONGEST:g} seconds; copy the command, which has no limit.",
+    "full": f"Quick estimate; precise numbers take longer than {LONGEST:g} seconds. Copy the "
+    f"command, which has no limit.",
+}
+"""What is said about a view whose answer was given up."""
 SUMMARY: Final = (
     *((f"{SUMMARISED}-rows", "data"), (f"{SUMMARISED}-state", "children"), ("verdict", "children")),
     *((f"{SUMMARISED}-command", "children"), (f"{SUMMARISED}-python", "children")),
@@ -93,6 +101,18 @@ def asking_of(asked: Asked, sent: Sent | None) -> Asking:
     if found is None:
         raise PreventUpdate
     return found
+
+
+def in_time(work: Callable[[], T]) -> T | None:
+    """Return a result; None if it takes too long."""
+    deadline = Deadline(LONGEST)
+    try:
+        with ended_by(deadline):
+            return work()
+    except KeyboardInterrupt:
+        if not deadline.is_set():
+            raise
+        return None
 
 
 @contextmanager
@@ -193,10 +213,13 @@ def _shown(
     Without `chosen` there is no figure.
     """
     try:
-        found = show(view, question, effort)
+        found = in_time(lambda: show(view, question, effort))
     except MoldableError as error:
         missing = {"figure": no_update, "rows": no_update, "refined": True}
         return missing | {"state": f"No answer: {error}", "verdict": str(error)}
+    if found is None:
+        kept = dict.fromkeys(("figure", "rows", "verdict"), no_update)
+        return kept | {"state": TOO_LONG[effort], "refined": effort == "full"}
     parts = {
         "rows": as_table(view, found.rows, caption(found)),
         "state": state(found),
@@ -225,8 +248,14 @@ def _connect_numbers(app: Dash, view: View, asked: Asked) -> None:
         prevent_initial_call=True,
     )
     def download_numbers(_clicks: object, sent: Sent | None) -> dict[str, Any]:
-        rows = if_newest(asked, sent, lambda question: show(view, question, "full")).rows
-        return {"content": csv_text(rows), "filename": f"{view}.csv"}
+        def work(question: Question) -> Shown | None:
+            precise = in_time(lambda: show(view, question, "full"))
+            return precise or in_time(lambda: show(view, question, "quick"))
+
+        found = if_newest(asked, sent, work)
+        if found is None:
+            raise PreventUpdate
+        return {"content": csv_text(found.rows), "filename": f"{view}.csv"}
 
 
 def _connect_measures(app: Dash) -> None:
