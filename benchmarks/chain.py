@@ -6,12 +6,17 @@ import math
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
 
 from benchmarks.peers import with_line_chain
 from benchmarks.table import PEAK_MIB, Row, best_seconds
 from moldable import JobClass, Regime, Scenario, SpeedUp, Workload, evaluate
 from moldable.errors import NearlyDecomposableError
 from moldable.exact.closed_forms import erlang_b
+from moldable.exact.error_bound import ErrorBound
 from moldable.exact.exact import stationary_law
 from moldable.policies import Rigid
 
@@ -103,7 +108,8 @@ def _growth() -> list[Row]:
         goal = servers == 262
         started = time.process_time()
         try:
-            answer = stationary_law(scenario).performance()
+            with _bounding() as bounding:
+                answer = stationary_law(scenario).performance()
         except NearlyDecomposableError:
             target = "below 60 s" if goal else ""
             met = False if goal else None
@@ -114,12 +120,28 @@ def _growth() -> list[Row]:
             Row(
                 f"three widths, n = {servers}, {answer.detail.states:,} states",
                 f"{spent:.3g} s, {1e6 * spent / answer.detail.states:.3g} s per million states, "
-                f"error bound {answer.detail.error_bound:.0e}",
+                f"{sum(bounding):.3g} s of them for the error bound of "
+                f"{answer.detail.error_bound:.0e}",
                 "below 60 s" if goal else "",
                 spent < 60 if goal else None,
             )
         )
     return found
+
+
+@contextmanager
+def _bounding() -> Iterator[list[float]]:
+    """Collect the CPU times in which errors are bounded."""
+    found: list[float] = []
+    begin = ErrorBound.__init__
+
+    def timed(*arguments: Any) -> None:
+        started = time.process_time()
+        begin(*arguments)
+        found.append(time.process_time() - started)
+
+    with patch.object(ErrorBound, "__init__", timed):
+        yield found
 
 
 def rigid_pair(servers: int, method: str) -> tuple[float, ...]:
