@@ -289,7 +289,7 @@ def test_bad_requests_are_refused_with_a_way_out(options, message):
 
 def test_a_trace_is_needed_with_jobs_and_servers():
     with pytest.raises(SimulationError, match=r"pass a trace: read_trace"):
-        replay("log.swf", "greedy")
+        replay([1.0, 2.0], "greedy")
     trace = random_trace(1)
     with pytest.raises(SimulationError, match=r"the log has no job"):
         replay(trace.select(slice(0, 0)), "greedy")
