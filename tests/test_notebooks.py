@@ -45,7 +45,8 @@ def test_notebooks_are_kept_without_outputs(name):
     assert all(cell.outputs == [] and cell.execution_count is None for cell in cells)
 
 
-@pytest.mark.parametrize("name", ["researcher", pytest.param("operator", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", CHECKS)
 def test_every_cell_of_a_notebook_runs_and_its_results_show_themselves(name, tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient")
     new_code_cell = pytest.importorskip("nbformat.v4").new_code_cell
