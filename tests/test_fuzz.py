@@ -12,7 +12,7 @@ from fuzz.session import Session, numbers
 from fuzz.tally import Tally
 from fuzz.verdict import Outcome, failure
 
-INPUTS = 250
+INPUTS = 120
 """The first of those that `make verify` runs."""
 READ = 1500
 """Inputs of single readers."""

@@ -169,6 +169,7 @@ def test_bad_input_is_explained_and_ends_with_2(run, arguments, message):
     assert result.stdout == ""
 
 
+@pytest.mark.long
 def test_what_was_compiled_is_kept(run_process, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     first = run_process("simulate", *PAPER, *QUICK, "--start", "3=10")
@@ -222,7 +223,7 @@ def test_an_interrupted_command_says_so_and_ends_with_130():
     options = ["--jobs", "1e5", "--replications", "1000", "--threads", "1", "--json"]
     with begun([*command, *options], r"progress: [1-9]\d\d ") as process:
         process.send_signal(signal.SIGINT)
-        shown, notes = process.communicate(timeout=60)
+        shown, notes = process.communicate(timeout=300)
     assert process.returncode == 130
     assert b"interrupted: these are the" in notes
     assert json.loads(shown)["converged"] is False

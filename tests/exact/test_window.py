@@ -149,6 +149,7 @@ def test_the_bound_falls_as_the_window_grows():
     assert bounds[2] < 1e-10
 
 
+@pytest.mark.long
 def test_thresholds_on_thousands_of_servers_are_solved_on_a_window():
     """All but Erlang's system: 500 idle servers are seven deviations off."""
     servers, load = 2000, 0.9

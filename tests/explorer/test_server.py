@@ -20,7 +20,7 @@ ROOT_PATHS = ["/", "/_dash-layout", "/assets/page.js", "/wrong-token/", "/wrong-
 def ask(url: str, path: str, *, method: str = "GET", body: object = None, **headers: str):
     """Send one request; the path is sent as it is. Header names have underscores for hyphens."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=300)
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
     if data is not None:
@@ -209,7 +209,7 @@ def test_an_explorer_of_a_file_runs_until_it_is_stopped(number):
         _, layout = ask(url, prefix(url) + "_dash-layout")
         assert STARTS[number][0].rpartition("/")[2].encode() in layout
         process.send_signal(number)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=300) == 0
         assert process.stderr.read().endswith("The explorer has ended.\n")
         assert "Ctrl-C" in process.stdout.read()
 

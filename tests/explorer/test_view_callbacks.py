@@ -59,13 +59,13 @@ def test_a_precise_answer_that_has_begun_ends_when_the_page_asks_another_questio
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
-    assert begun.wait(30)
+    assert begun.wait(60)
     time.sleep(1.0)
     assert thread.is_alive()
     asked.sent("page", LOSS)
     superseded = time.monotonic()
-    thread.join(30)
-    assert ended[0] - superseded < 5.0
+    thread.join(60)
+    assert ended[0] - superseded < 20.0  # the answer would take minutes
 
 
 def test_what_was_computed_for_a_superseded_question_is_not_kept():

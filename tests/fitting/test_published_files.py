@@ -84,7 +84,10 @@ def test_every_curve_of_a_published_table_is_read(real_data, tmp_path, name):
     assert dipping > 0
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name != "gavel.csv")) for name in FILES],
+)
 def test_one_curve_of_every_program_and_machine_is_fitted(real_data, tmp_path, run, name):
     chosen = {key[:2]: (key, pairs) for key, pairs in curves_of(real_data / name).items()}
     path, named = tmp_path / "curve.csv", 0

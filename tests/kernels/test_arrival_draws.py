@@ -146,12 +146,12 @@ def test_gaps_too_steep_for_a_grid_follow_their_law():
 
 def test_a_renewal_begins_in_equilibrium():
     gap = Hyperexponential(2.0)
-    first = np.array([arrivals_of(Renewal(gap), 1.0, seed, 1)[0] for seed in range(4000)])
+    first = np.array([arrivals_of(Renewal(gap), 1.0, seed, 1)[0] for seed in range(1500)])
     mean = 0.5 * (1.0 + gap.variance)
     error = first.std() / math.sqrt(first.size)
     assert abs(first.mean() - mean) < 4 * error
     assert abs(first.mean() - 1.0) > 4 * error  # what a whole gap would have
-    fine = np.array([arrivals_of(Renewal(ERLANG), 1.0, seed, 1)[0] for seed in range(4000)])
+    fine = np.array([arrivals_of(Renewal(ERLANG), 1.0, seed, 1)[0] for seed in range(1500)])
     assert abs(fine.mean() - 0.75) < 4 * fine.std() / math.sqrt(fine.size)
 
 

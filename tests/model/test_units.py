@@ -127,7 +127,7 @@ def test_long_texts_are_refused_at_once(text):
     for read in (parse_duration, parse_rate):
         with pytest.raises(WorkloadError):
             read(text, "hours", "x", WorkloadError)
-    assert time.perf_counter() - began < 5.0  # quadratic matching would take hours
+    assert time.perf_counter() - began < 60.0  # quadratic matching would take hours
 
 
 def in_minutes(workload: Workload) -> Workload:

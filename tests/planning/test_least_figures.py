@@ -45,7 +45,7 @@ def test_it_is_below_erlangs_wait_and_near_it_close_to_saturation(servers, load)
     assert servers * (1.0 - load) > 0.1 or least_wait_probability(scenario) > 0.9
 
 
-@pytest.mark.parametrize("load", [0.7, 0.9, 0.97, 0.99])
+@pytest.mark.parametrize("load", [0.7, 0.9, 0.97, pytest.param(0.99, marks=pytest.mark.long)])
 def test_no_policy_is_below_it(load):
     scenario = queue(CURVE, load, 4)
     best = optimal_queueing(scenario)

@@ -131,7 +131,7 @@ def test_with_a_queue_one_server_fewer_breaks_the_limit():
 @pytest.mark.parametrize(
     ("limit", "rate"),
     [
-        ({"max_wait": 0.2}, 2.0),
+        ({"max_wait": 0.2}, 1.0),
         pytest.param({"max_wait": 0.2}, 3.0, marks=pytest.mark.long),
         pytest.param({"max_wait_probability": 0.1}, 3.0, marks=pytest.mark.long),
     ],

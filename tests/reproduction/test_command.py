@@ -207,7 +207,7 @@ def test_help_names_every_experiment(capsys):
 def test_an_interrupt_keeps_finished_cells(tmp_path, hold):
     with working(tmp_path, hold) as process:
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "continue with --resume" in said
 
@@ -229,7 +229,7 @@ def test_a_second_run_during_another_one_is_refused_and_changes_nothing(in_proce
         options = ("--scale", "tiny", "--seed", "2", "--out", str(tmp_path), "--overwrite")
         code, _, said = in_process("errata", *options)
         hold.unlink()
-        first.communicate(timeout=60)
+        first.communicate(timeout=300)
     assert code == 2
     assert "is being written by another run; wait until it has ended" in said
     assert first.returncode == 0

@@ -80,6 +80,7 @@ def test_the_number_of_lanes_changes_no_number():
             assert np.array_equal(getattr(joined(parts), name), getattr(whole, name))
 
 
+@pytest.mark.long
 def test_the_same_numbers_with_the_jit_off():
     code = (
         "import json\nfrom moldable import *\nfrom scipy.stats import semicircular\n"

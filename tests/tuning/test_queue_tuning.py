@@ -70,7 +70,10 @@ def test_the_tuned_policy_is_between_the_optimum_and_every_simple_policy(scenari
 @pytest.mark.parametrize(
     ("places", "limit", "without", "figure"),
     [
-        (math.inf, {"max_wait_probability": 0.5}, {}, lambda a: a.queueing.wait_probability),
+        pytest.param(
+            *(math.inf, {"max_wait_probability": 0.5}, {}, lambda a: a.queueing.wait_probability),
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             *(math.inf, {"max_mean_wait": 0.15}, {}, lambda a: a.queueing.mean_wait),
             marks=pytest.mark.long,

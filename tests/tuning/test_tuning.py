@@ -286,6 +286,7 @@ def test_the_best_design_load_is_found_where_most_loads_block_no_job():
     assert tuned.static.performance.mean_execution_time.value <= 1.0 / 1.8
 
 
+@pytest.mark.long
 def test_a_limit_between_two_very_different_tables_is_used_up():
     # With 22 servers, one table fills the cluster with widths 5 and 4, the next with width 4.
     curve, limit = SpeedUp([1, 1.87, 2.32, 2.61, 2.66]), 0.325

@@ -41,6 +41,7 @@ def widths(policy, scenario, most=16, waiting=0):
     return [policy.grant(jobs, Observation(idle, waiting)) for idle in range(1, most + 1)]
 
 
+@pytest.mark.long
 def test_widths_become_those_of_the_policy_that_knows():
     def cost(policy):
         found = evaluate(TRUE, policy)  # exact
@@ -81,6 +82,7 @@ def test_a_load_that_steps_up_is_noticed():
     assert policy.drawn.load == pytest.approx(0.9, rel=0.15)
 
 
+@pytest.mark.long
 def test_learning_costs_less_than_believing_a_wrong_curve():
     truth, jobs = TRUE.at_load(0.8), 12_000
 

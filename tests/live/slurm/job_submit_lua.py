@@ -59,7 +59,7 @@ class JobSubmit:
         path = self.folder / "cases.lua"
         path.write_text(f"return {literal(data)}\n")
         words = [self.interpreter, HARNESS, self.script, self.heartbeat, path]
-        result = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        result = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
         assert result.returncode == 0, result.stderr
         return [_answer(line) for line in result.stdout.splitlines()]
 
