@@ -10,7 +10,9 @@ import pytest
 from moldable import Greedy, JobClass, Scenario, SpeedUp, Workload, compare, evaluate, greedy_p
 from moldable.errors import MoldableError
 from moldable.policies import Equi, FixedWidth
+from moldable.simulation.paired import simulate_together
 from moldable.sizes import Deterministic
+from moldable.system.loss_system import build_system
 
 CURVE = SpeedUp([1, 1.8, 2.5, 3, 3.4])
 SCENARIO = Scenario.single(CURVE, 0.8, 40)
@@ -38,6 +40,39 @@ def test_exact_differences_are_exact_and_only_beaten_policies_lose_their_mark():
         )
         assert part.pareto_optimal == (not beaten)
     assert answer.pareto_optimal[0] == "p*"
+
+
+@pytest.mark.parametrize("last", [34, 48])  # in the second round of the first and second policy
+def test_an_interrupted_comparison_keeps_the_replications_of_all_policies(last):
+    rounds = []
+
+    def stop(done, planned):
+        if done >= planned - 1e-9:
+            rounds.append(planned)
+        if planned > 32 and done >= last and len(rounds) >= 2 + (last > 40):
+            raise KeyboardInterrupt
+
+    systems = {
+        name: (build_system(SCENARIO, policy), "as asked")
+        for name, policy in (("greedy", Greedy()), ("two", FixedWidth(2)))
+    }
+    run = {"precision": 1e-4, "seed": 3, "threads": 1, "progress": stop}
+    try:
+        found = simulate_together(systems, jobs=200, **run)
+    except KeyboardInterrupt:
+        pytest.fail("nothing was kept")
+    performances = [pair.performance for pair in found.values()]
+    kept = {answer.provenance["replications"] for answer in performances}
+    assert len(kept) == 1
+    assert 32 <= min(kept) < 128
+    for answer in performances:
+        assert answer.interrupted
+        assert f"these are the {min(kept)} of 128 replications finished" in answer.warnings[0]
+    run |= {"precision": 0.99, "replications": min(kept), "progress": None}
+    again = simulate_together(systems, jobs=200, **run)
+    for name, pair in found.items():
+        assert pair.blocking.estimate == again[name].blocking.estimate
+        assert pair.time.errors.tolist() == again[name].time.errors.tolist()
 
 
 def test_a_dominated_policy_is_not_marked():

@@ -17,7 +17,7 @@ from moldable.arrays import Floats
 from moldable.simulation import estimates
 from moldable.simulation.queue_estimates import waiting_tallies
 from moldable.simulation.replications import Progress
-from moldable.simulation.run import STEP, Run, run_until_precise
+from moldable.simulation.run import STEP, Run, keep_shared, run_until_precise
 from moldable.simulation.simulate import MOST_JOBS, RunOptions, fresh_seed, prepare_run
 from moldable.system.estimate import Estimate
 from moldable.system.loss_system import System
@@ -157,8 +157,7 @@ def simulate_together(
     for run in runs.values():
         run.plan = dataclasses.replace(run.plan, warmup=longest)
     converged = run_until_precise(list(runs.values()), replications, replications)
-    if len({run.tallies.replications for run in runs.values()}) > 1:
-        raise KeyboardInterrupt  # only whole rounds can be compared
+    keep_shared(list(runs.values()))
     return {name: _paired(run, systems[name][1], converged=converged) for name, run in runs.items()}
 
 

@@ -7,7 +7,7 @@ replications.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import final
 
@@ -120,10 +120,17 @@ class Tallies:
         return cls(replications, **counted, time=np.zeros(shape), seconds=0.0, queue=None)
 
 
-def joined(parts: list[Tallies]) -> Tallies:
-    """Join the tallies of several chunks, in the order of their replications."""
-    replications = tuple(r for part in parts for r in part.replications)
+def joined(parts: list[Tallies], kept: Collection[int] | None = None) -> Tallies:
+    """Join the tallies of several chunks, in the order of their replications.
+
+    Args:
+        parts: tallies of different replications.
+        kept: the replications to keep; all by default.
+    """
+    replications = np.array([r for part in parts for r in part.replications], dtype=np.int64)
     order = np.argsort(replications)
+    if kept is not None:
+        order = order[np.isin(replications[order], list(kept))]
     counted = {
         field.name: np.concatenate([getattr(part, field.name) for part in parts], axis=1)[:, order]
         for field in dataclasses.fields(Tallies)[1:-2]
@@ -131,4 +138,4 @@ def joined(parts: list[Tallies]) -> Tallies:
     seconds = sum(part.seconds for part in parts)
     queued = [part.queue for part in parts if part.queue is not None]
     queue = joined_queues(queued, order) if queued else None
-    return Tallies(tuple(sorted(replications)), **counted, seconds=seconds, queue=queue)
+    return Tallies(tuple(replications[order].tolist()), **counted, seconds=seconds, queue=queue)

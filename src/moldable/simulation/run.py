@@ -54,7 +54,9 @@ class Run:
         notes: warnings about the run.
         controls: whether the blocking of all classes is estimated with control variates.
         tallies: of all replications so far.
+        planned: number of replications at the end of the last round.
         interrupted: whether the last round was stopped before its end.
+        reason: why, unless the user stopped it.
     """
 
     plan: Plan
@@ -68,7 +70,9 @@ class Run:
     notes: list[str]
     controls: bool = False
     tallies: Tallies = dataclasses.field(init=False)
+    planned: int = 0
     interrupted: bool = False
+    reason: str = ""
 
     def __post_init__(self) -> None:
         self.tallies = Tallies.empty(self.plan, ())
@@ -81,17 +85,18 @@ class Run:
         if runner.repeated:
             self.notes.append(f"{runner.repeated} replications of lost workers were run again")
         self.tallies = joined([self.tallies, *filter(None, runner.results)])
-        count = len(self.tallies.replications)
-        if count == 0:
+        if not self.tallies.replications:
             raise KeyboardInterrupt
-        self.interrupted = runner.interrupted
-        if self.interrupted:
-            reason = f" ({runner.reason})" if runner.reason else ""
-            self.notes.append(
-                f"interrupted{reason}: these are the {count} of {replications.stop} replications "
-                f"finished"
-            )
+        self.planned = replications.stop
+        self.interrupted, self.reason = runner.interrupted, runner.reason
         return not self.interrupted
+
+    def _interruption(self) -> list[str]:
+        if not self.interrupted:
+            return []
+        reason = f" ({self.reason})" if self.reason else ""
+        finished = f"{len(self.tallies.replications)} of {self.planned}"
+        return [f"interrupted{reason}: these are the {finished} replications finished"]
 
     def figures(self) -> tuple[Estimate, Estimate]:
         """Estimate the blocking and the mean execution time of all classes."""
@@ -172,7 +177,11 @@ class Run:
                 converged=converged,
                 interrupted=self.interrupted,
             ),
-            warnings=(*self.notes, *_warnings(plan, tallies, self.estimator)),
+            warnings=(
+                *self.notes,
+                *self._interruption(),
+                *_warnings(plan, tallies, self.estimator),
+            ),
             scenario=system.scenario,
             policy=system.policy_data,
             queueing=self.queueing(),
@@ -220,6 +229,19 @@ def run_until_precise(runs: Sequence[Run], replications: int, step: int = STEP) 
         done = wanted
         needed = math.ceil(done * min(1.1 * excess**2, GROWTH) / step) * step
         wanted = min(max(needed, done + step), most)
+
+
+def keep_shared(runs: Sequence[Run]) -> None:
+    """Keep the replications that all runs have if one was interrupted, so that they compare."""
+    if not any(run.interrupted for run in runs):
+        return
+    shared = set.intersection(*(set(run.tallies.replications) for run in runs))
+    if not shared:
+        raise KeyboardInterrupt
+    planned = max(run.planned for run in runs)
+    for run in runs:
+        run.tallies = joined([run.tallies], shared)
+        run.planned, run.interrupted = planned, True
 
 
 def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
