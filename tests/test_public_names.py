@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
 import json
 import pickle
@@ -11,11 +12,13 @@ import types
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 import moldable
 from moldable import (
+    Greedy,
     JobClass,
     Scenario,
     Workload,
@@ -35,6 +38,9 @@ from moldable import (
 from moldable.errors import MoldableError
 from moldable.exact import stationary_law
 from moldable.fitting import decision_under_uncertainty
+from moldable.live import write_plan
+from moldable.live.rehearsal import poisson_jobs, rehearse, write_journal
+from moldable.live.report import LiveReport, live_report
 from moldable.optimal import (
     least_blocking,
     least_time,
@@ -49,10 +55,14 @@ from moldable.tuning import value_tradeoff
 
 PACKAGES = [name for name in moldable.__all__ if inspect.ismodule(getattr(moldable, name))]
 TOP = [name for name in moldable.__all__ if name not in PACKAGES]
+MODULES = {
+    name: importlib.import_module(f"moldable.{name}")
+    for name in (*PACKAGES, "live.report", "live.rehearsal", "live.learning")
+}
 PUBLIC = {name: getattr(moldable, name) for name in TOP} | {
-    f"{package}.{name}": getattr(getattr(moldable, package), name)
-    for package in PACKAGES
-    for name in getattr(moldable, package).__all__
+    f"{package}.{name}": getattr(module, name)
+    for package, module in MODULES.items()
+    for name in module.__all__
 }
 LINES = 25
 LOG = Path(__file__).parents[1] / "examples" / "slurm-week.txt"
@@ -60,7 +70,7 @@ LOG = Path(__file__).parents[1] / "examples" / "slurm-week.txt"
 
 def test_the_top_level_has_about_thirty_names_and_named_packages():
     assert 25 <= len(TOP) <= 32
-    assert all(inspect.getdoc(getattr(moldable, package)) for package in PACKAGES)
+    assert all(inspect.getdoc(module) for module in MODULES.values())
     assert moldable.__version__.count(".") == 2
 
 
@@ -123,6 +133,16 @@ def scenario() -> Scenario:
     return Scenario(Workload(classes), 8)
 
 
+def rehearsed_report() -> LiveReport:
+    """Compare a rehearsed cluster with its plan."""
+    own = scenario()
+    with TemporaryDirectory() as folder:
+        plan_file, journal = Path(folder, "plan.json"), Path(folder, "journal.jsonl")
+        write_plan(plan_file, Greedy(), evaluate(own, "greedy"))
+        write_journal(journal, rehearse(own.at_load(0.9), Greedy(), poisson_jobs(own, 500, seed=1)))
+        return live_report(journal, plan_file)
+
+
 RUNS = {1: [10.0, 10.2], 2: [5.5, 5.6], 4: [3.2, 3.1], 8: [2.2, 2.3]}
 LONG = {k: 1.0 + 0.9 * (k - 1) for k in range(1, 400)}
 RESULTS = {
@@ -154,6 +174,7 @@ RESULTS = {
     "stationary law": lambda: stationary_law(scenario()),
     "trace": lambda: summarise(read_trace(LOG, class_by="account"), servers=64),
     "replay": lambda: replay(read_trace(LOG), "idle-share", servers=64, copies=0, seed=1),
+    "live report": rehearsed_report,
     "fluid path": lambda: FluidPath(optimum([1, 1.8, 2.5], 0.9), [0.0, 0.0, 0.3]),
 }
 

@@ -20,6 +20,7 @@ from moldable.evaluation.compare import Comparison
 from moldable.exact.exact import StationaryLaw
 from moldable.fitting.decision import Decision
 from moldable.fitting.fit import Fit
+from moldable.live.report.live_report import LiveReport
 from moldable.optimal.control import OptimalControl
 from moldable.optimal.curve import TradeoffCurve
 from moldable.optimal.least import LeastTime
@@ -39,6 +40,7 @@ from moldable.reporting.figures import (
 )
 from moldable.reporting.fit_plot import draw_fit
 from moldable.reporting.frontier_plot import KINDS, draw_frontier
+from moldable.reporting.live_plot import draw_live_report
 from moldable.reporting.tradeoff_plot import BLOCKING, TIME, draw_optimum, draw_tradeoff
 from moldable.system.performance import Performance
 from moldable.text_files import write_whole
@@ -294,6 +296,11 @@ def _(result: Replay, axes: Axes) -> None:
     title = f"beyond the scale: {', '.join(left)}" if left else ""
     axes.set(xlabel="mean time of a job in hours", ylabel="policy", title=title)
     axes.legend(frameon=False)
+
+
+@_draw.register(LiveReport)
+def _(result: LiveReport, axes: Axes) -> None:
+    draw_live_report(axes, result)
 
 
 def _draw_widths(axes: Axes, by_class: Mapping[str, Sequence[float]]) -> None:
