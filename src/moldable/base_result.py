@@ -78,6 +78,11 @@ class Result(ABC):
         return f"<p><code>{escape(repr(self))}</code></p><table>{body}</table>{more}"
 
 
+def finite(value: float) -> float | None:
+    """Return the value for JSON, or None if it is infinite or unknown."""
+    return value if math.isfinite(value) else None
+
+
 def _cell(value: object) -> str:
     if value is None:
         return "-"

@@ -11,11 +11,11 @@ import plotly.graph_objects as go
 
 from moldable.explorer.measures import Measure, Value
 from moldable.explorer.named_policies import EQUI, OPTIMUM, TUNED
-from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION
+from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 
-# The palette of the reports, with two more colours of Okabe and Ito; lighter on a dark ground.
-LIGHT: Final = (BLUE, GREEN, ORANGE, "#CC79A7", "#56B4E9", "#8A6D00", GREY)
-DARK: Final = ("#56B4E9", "#35C79B", "#F0B93A", "#E7A3C8", "#9AD4F5", "#D9C35A", "#A0A0A0")
+# The palette of the reports; lighter on a dark ground.
+LIGHT: Final = (BLUE, GREEN, ORANGE, PURPLE, SKY, "#8A6D00", GREY)
+DARK: Final = (SKY, "#35C79B", "#F0B93A", "#E7A3C8", "#9AD4F5", "#D9C35A", "#A0A0A0")
 MAIN: Final = {False: VERMILION, True: "#FF8F52"}
 """The colour of the tuned policy and of the operating point."""
 INK: Final = {False: "#1f2328", True: "#e6e6e6"}

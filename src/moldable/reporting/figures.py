@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # From the palette of Okabe and Ito, which is safe for colour-blind readers.
 BLUE, VERMILION, GREEN, ORANGE, GREY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#777777"
+PURPLE, SKY = "#CC79A7", "#56B4E9"
 
 
 NO_MATPLOTLIB: Final = "plots need matplotlib; install it: pip install matplotlib"

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from moldable.fitting.fit import Fit
-from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new_figure, rendered
+from moldable.reporting.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    new_figure,
+    rendered,
+)
 from moldable.text_files import write_whole
 
 if TYPE_CHECKING:
@@ -18,10 +28,10 @@ COLOURS: Final = {
     "concave": GREEN,
     "amdahl": ORANGE,
     "usl": GREY,
-    "downey": "#CC79A7",
-    "power": "#56B4E9",
+    "downey": PURPLE,
+    "power": SKY,
 }
-"""Colours of the models, of the same palette as the others."""
+"""Colours of the models."""
 WIDE: Final = 16.0
 """From this ratio of widths on, both axes are logarithmic."""
 MOST_TICKS: Final = 12

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, final
 
-from moldable.base_result import Result, Row
+from moldable.base_result import Result, Row, finite
 from moldable.model.scenario import Scenario
 from moldable.model.units import duration
 from moldable.system.estimate import Estimate
-from moldable.system.queueing import Queueing, finite, plain
+from moldable.system.queueing import Queueing, plain
 
 
 @final

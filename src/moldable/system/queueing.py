@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, final
 
+from moldable.base_result import finite
 from moldable.system.estimate import Estimate
 
 
@@ -74,8 +75,3 @@ def plain(name: str, estimate: Estimate) -> dict[str, Any]:
     interval = estimate.interval
     shown = None if interval is None or not all(map(math.isfinite, interval)) else list(interval)
     return {name: finite(estimate.value), f"{name}_interval": shown}
-
-
-def finite(value: float) -> float | None:
-    """Return the value, or None if it is infinite or unknown."""
-    return value if math.isfinite(value) else None

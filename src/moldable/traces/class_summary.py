@@ -10,6 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.arrays import Floats
+from moldable.base_result import finite
 from moldable.traces.trace import Trace
 
 LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -196,8 +197,3 @@ def interarrival_cv(submit: Floats) -> float:
     if gaps.size < 2 or gaps.sum() <= 0.0:  # noqa: PLR2004 - a variance needs two
         return math.nan
     return float(gaps.std() / gaps.mean())
-
-
-def finite(value: float) -> float | None:
-    """Return a number for JSON, which has no NaN."""
-    return value if math.isfinite(value) else None

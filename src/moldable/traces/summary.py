@@ -10,7 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from moldable.arrays import Ints
-from moldable.base_result import Result, Row
+from moldable.base_result import Result, Row, finite
 from moldable.checks import check_type, checked_int
 from moldable.errors import InputError
 from moldable.traces.calendar import Period, first_date, hours_of
@@ -18,7 +18,6 @@ from moldable.traces.class_summary import (
     ClassSummary,
     Waits,
     class_summary,
-    finite,
     interarrival_cv,
     rate,
 )

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from moldable.base_result import finite
 from moldable.live.report.batches import Measured
 from moldable.live.report.expected import BLOCKING, RATE, SHARE, TIME, WAIT, WAITED
 from moldable.simulation.estimates import chance, student
 from moldable.system.estimate import Estimate
-from moldable.system.queueing import finite, plain
+from moldable.system.queueing import plain
 
 LEVEL: Final = 0.01
 """Probability of at least one warning if the cluster is as planned."""

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 from moldable.errors import printable
-from moldable.reporting.figures import BLUE, GREEN, GREY, ORANGE, VERMILION, new_figure, rendered
+from moldable.reporting.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    VERMILION,
+    new_figure,
+    rendered,
+)
 from moldable.reporting.html.document import Panel
 
 if TYPE_CHECKING:
@@ -19,7 +28,7 @@ if TYPE_CHECKING:
 
 SVG: Final = "http://www.w3.org/2000/svg"
 XLINK: Final = "{http://www.w3.org/1999/xlink}href"
-PURPLE, INK, FAINT, PAPER = "#cc79a7", "#010203", "#040506", "#070809"
+INK, FAINT, PAPER = "#010203", "#040506", "#070809"
 COLOURS: Final = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, GREY)
 """Series colours; the page has a lighter shade of each for dark mode."""
 MARKERS: Final = "osD^vP"
@@ -31,7 +40,7 @@ _VARIABLES: Final = {
     VERMILION.lower(): "var(--vermilion)",
     GREEN.lower(): "var(--green)",
     ORANGE.lower(): "var(--orange)",
-    PURPLE: "var(--purple)",
+    PURPLE.lower(): "var(--purple)",
     GREY.lower(): "var(--grey)",
 }
 _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
