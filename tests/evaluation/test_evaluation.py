@@ -127,6 +127,16 @@ def test_an_impossible_precision_is_refused_even_where_the_answer_is_exact(preci
         evaluate(Scenario.single(LINEAR, 0.9, 20), precision=precision)
 
 
+@pytest.mark.parametrize("option", [{"seed": 1.5}, {"seed": "1"}, {"threads": 0}])
+@pytest.mark.parametrize("policy", ["fixed:1", "equi"])
+def test_options_of_simulations_are_checked_even_where_the_answer_is_exact(policy, option):
+    scenario = Scenario.single(LINEAR, 0.9, 20)
+    with pytest.raises(MoldableError, match=f"^{next(iter(option))}="):
+        evaluate(scenario, policy, **option)
+    with pytest.raises(MoldableError, match=f"^{next(iter(option))}="):
+        compare(scenario, [policy], **option)
+
+
 def test_an_unknown_method_is_refused_with_the_likely_one():
     with pytest.raises(MoldableError, match="did you mean 'simulate'"):
         evaluate(Scenario(mixed(), 20), method="simulation")

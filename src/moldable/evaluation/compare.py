@@ -193,7 +193,7 @@ def compare(
         >>> compare(scenario, {"one": "fixed:1", "two": "fixed:2"}).pareto_optimal
         ('one', 'two')
     """
-    check_request(method, precision)
+    check_request(method, precision, seed, threads)
     scenario = checked_scenario(scenario)
     named = _named(policies, scenario)
     exact: dict[str, Performance | Unsolved] = {}

@@ -25,7 +25,7 @@ from moldable.model.arrivals import Poisson
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.policies.equi import Equi
 from moldable.simulation.replications import Progress
-from moldable.simulation.simulate import RunOptions, simulate_system
+from moldable.simulation.simulate import RunOptions, check_seed_and_threads, simulate_system
 from moldable.system.loss_system import System, build_system, by_pool
 from moldable.system.performance import Performance
 from moldable.system.saturation import refuse_unstable
@@ -72,7 +72,7 @@ def evaluate(
         >>> f"{answer.blocking:.4f}", answer.method
         ('0.3215', 'closed-form')
     """
-    check_request(method, precision)
+    check_request(method, precision, seed, threads)
     scenario = checked_scenario(scenario)
     policy = as_policy(policy, scenario)
     if isinstance(policy, Equi):
@@ -163,10 +163,11 @@ def _solve_queue(system: System, method: str, quick: int) -> Performance | Unsol
         return Unsolved(f"the chain could not be solved ({error})", MISSED if slow else "")
 
 
-def check_request(method: str, precision: float) -> None:
-    """Check the method, and the precision even if nothing is simulated."""
+def check_request(method: str, precision: float, seed: int | None, threads: int | None) -> None:
+    """Check the method, and the options of a simulation even if nothing is simulated."""
     choice(method, METHODS, "method", ChainError)
     fraction(precision, "precision", SimulationError)
+    check_seed_and_threads(seed, threads)
 
 
 def choose_method(system: System, quick: int = QUICK) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from moldable.planning.result import Plan
 from moldable.planning.sensitivity import sensitivity
 from moldable.planning.series import both_series
 from moldable.planning.sizing import ClusterSize, refuse_unreachable, smallest_cluster
-from moldable.simulation.simulate import check_seed_and_threads, fresh_seed
+from moldable.simulation.simulate import fresh_seed
 from moldable.traces.read import read_trace
 from moldable.traces.trace import Trace
 
@@ -79,8 +79,7 @@ def plan(
         >>> found.choice.kept, found.sizes[0].servers
         (False, 11)
     """
-    check_request("auto", precision)
-    check_seed_and_threads(seed, threads)
+    check_request("auto", precision, seed, threads)
     if isinstance(scenario, (str, Path)) and Path(scenario).suffix.lower() != ".toml":
         scenario = read_trace(scenario)
     if isinstance(scenario, Trace):

@@ -20,7 +20,6 @@ from moldable.simulation.plan import CERTIFY, SEARCH, child_seed
 from moldable.simulation.run import run_until_precise
 from moldable.simulation.simulate import (
     RunOptions,
-    check_seed_and_threads,
     fresh_seed,
     prepare_run,
     simulate_system,
@@ -59,8 +58,7 @@ class Evaluator(ABC):
     def __init__(
         self, scenario: Scenario, *, precision: float, seed: int | None, threads: int | None
     ) -> None:
-        check_request("auto", precision)
-        check_seed_and_threads(seed, threads)
+        check_request("auto", precision, seed, threads)
         self.scenario, self.precision, self.threads = scenario, precision, threads
         self.seed = fresh_seed() if seed is None else seed
         self.simulated = False
