@@ -63,7 +63,7 @@ def test_plain_output_names_unusual_properties(run):
     assert "not needed on large clusters: widths 4, 5, 6." in text
     assert "Other shares are as good" in text
     assert "violates assumptions of the paper" in text
-    assert "Servers are left over" in text
+    assert "more servers would not make jobs faster" in text
     assert "add --servers N" in text
     regime = run(
         "optimum", "--speedup", "amdahl:0.95:64", "--regime", "0.5,0.1", "--servers", "900"
@@ -136,7 +136,7 @@ def test_plain_workloads_are_readable(run, tmp_path):
     assert "class 'b': width 1 was not measured" in result.stderr
     assert "a: 1 server of its own would not hold a job of width 8" in text
     assert "a: reserve" not in text
-    assert "Servers are left over" in text
+    assert "more servers would not make jobs faster" in text
     (tmp_path / "w.toml").write_text(f"servers = 9\n{classes}")
     assert "reserve" not in run("optimum", "--workload", "w.toml", cwd=tmp_path).stdout
 
@@ -156,6 +156,14 @@ def test_servers_add_a_prediction_that_evaluate_confirms(run):
     text = " ".join(run("optimum", *words).stdout.split())
     assert "blocking probability 0.143643 and mean execution time 0.402419 (exact)" in text
     assert "For fewer refusals use `moldable tune`" in text
+
+
+def test_where_hardly_a_job_is_blocked_no_other_policy_is_advised(run):
+    words = ("--speedup", "linear:5", "--load", "0.3", "--servers", "4000")
+    text = " ".join(run("optimum", *words).stdout.split())
+    assert "blocking probability 1.12521e-177" in text
+    assert "On a large cluster, more servers would not make jobs faster." in text
+    assert "moldable tune" not in text
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ ASSUMPTIONS: Final = {
 }
 SHOW_ALL: Final = 16
 AROUND: Final = 3
+NEGLIGIBLE: Final = 1e-6
+"""Blocking that needs no advice."""
 
 
 def show_optimum(console: Console, solution: Optimum, regime: Regime | None) -> None:
@@ -85,8 +87,8 @@ def show_prediction(console: Console, answer: Performance | None, servers: int |
     console.print(
         f"On {count(servers)}, greedy(p*), which draws a width from these shares and grants a "
         f"narrower one if fewer servers are idle, has blocking probability {answer.blocking} and "
-        f"mean execution time {duration(answer.mean_execution_time, answer.time_unit)} ({found}). "
-        f"For fewer refusals use `moldable tune`."
+        f"mean execution time {duration(answer.mean_execution_time, answer.time_unit)} ({found})."
+        + (" For fewer refusals use `moldable tune`." if answer.blocking > NEGLIGIBLE else "")
     )
 
 
@@ -103,9 +105,7 @@ def _remarks(solution: Optimum) -> list[str]:
             f"Shadow price: {solution.shadow_price:.6g} mean sizes saved per unit of server-time."
         )
     else:
-        remarks.append(
-            "Servers are left over: more of them would not make jobs faster at these widths."
-        )
+        remarks.append("On a large cluster, more servers would not make jobs faster.")
     if solution.time_saved_by_one_server:
         remarks.append(
             f"One more server saves {solution.time_saved_by_one_server:.4g} mean sizes a job."

@@ -76,7 +76,7 @@ def _mix(part: ClassAllocation) -> str:
 
 def _closing(fluid: Reservation) -> str:
     if fluid.shadow_price == 0.0:
-        return "Servers are left over: more of them would not make jobs faster at these widths."
+        return "On a large cluster, more servers would not make jobs faster."
     saved = duration(f"{fluid.time_saved_by_one_server:.4g}", fluid.time_unit)
     return (
         f"Shadow price {fluid.shadow_price:.6g}: one more server saves {saved} of (weighted) time "
