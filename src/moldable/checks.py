@@ -118,5 +118,5 @@ def as_pairs(values: Iterable[Any], name: str, error: Kind, example: str) -> lis
 def checked_path(path: object) -> Path:
     """Return the path as a `Path`; "-" is standard input."""
     if not isinstance(path, str | Path):
-        raise InputError(f"{path!r} is not a file name; write one such as 'policy.json'")
+        raise InputError(f"{path!r} is not a file name; write one, as text or as a Path")
     return STANDARD_INPUT if str(path) == "-" else Path(path)

@@ -127,6 +127,7 @@ def test_a_policy_that_looks_at_running_and_waiting_jobs_is_asked_but_not_evalua
 
     scenario = Scenario.single(CURVE, 0.8, 8)
     policy = Crowded().with_classes(scenario)
+    assert repr(policy) == "<policy Crowded>"
     assert policy.grant("jobs", idle=5) == 3
     assert policy.grant("jobs", Observation(5, waiting=1)) == 1
     assert policy.grant("jobs", Observation(5, running={"jobs": {1: 3}})) == 1

@@ -47,6 +47,9 @@ def test_an_estimate_is_a_number():
     assert (float(found), found.value, found.interval) == (0.0312, 0.0312, (0.0302, 0.0322))
     assert f"{found:.3f}" == "0.031"
     assert f"{found}" == str(found) == "0.03120 ± 0.00100"
+    assert repr([found, Estimate.exact(2 / 3)]) == (
+        "[Estimate(0.03120 ± 0.00100), Estimate(0.666667)]"
+    )
     assert 0.03 < found < 0.04
     assert found == 0.0312
     assert found != 0.04

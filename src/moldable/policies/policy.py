@@ -133,6 +133,10 @@ class Policy:
             return width if width <= idle else 0
         return fastest_width(job_class, min(width, idle))
 
+    def __repr__(self) -> str:
+        """Show a user's own policy; those of the library show their arguments."""
+        return f"<policy {self.name}>"
+
     def with_classes(self, scenario: ScenarioOrFile) -> Self:
         """Return a copy that knows the classes of a scenario, so that `grant` takes their names.
 

@@ -76,7 +76,7 @@ class Estimate(float):
         return _rounded(self.value, half)
 
     def __repr__(self) -> str:
-        return f"Estimate({self.value!r}, {self.interval!r})"
+        return f"Estimate({self})"
 
     def __format__(self, spec: str) -> str:
         """Format the value; without a specification, show the digits that are known."""

@@ -65,13 +65,13 @@ def test_no_digit_is_lost_between_writing_and_reading(above, share):
         ("pareto:0.5", "infinite mean"),
         ("pareto:x", "'x' is not a list of numbers; write pareto:1.5"),
         ("pareto:", "'' is not a list of numbers"),
-        ("pareto:1.5,2", "takes 1 parameters: shape; got 2; write pareto:1.5"),
-        ("lognormal", "takes 1 parameters: coefficient of variation; got 0; write lognormal:2"),
+        ("pareto:1.5,2", "takes 1 parameter: shape; got 2; write pareto:1.5"),
+        ("lognormal", "takes 1 parameter: coefficient of variation; got 0; write lognormal:2"),
         ("weibull:-1", "must be from 0.01"),
         ("weibull:nan", "must be from 0.01"),
         ("hyperexponential:0.5", "at least 1"),
         ("mixed-erlang:0.5,0.4", "sum to 0.9"),
-        ("deterministic:3", "takes 0 parameters; got 1; write deterministic"),
+        ("deterministic:3", "takes no parameter; got 1; write deterministic"),
     ],
 )
 def test_impossible_laws_are_refused(text, message):

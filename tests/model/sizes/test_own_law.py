@@ -72,6 +72,7 @@ def test_an_own_law_is_named_for_its_class_and_can_be_pickled():
     law = OwnWeibull()
     law.variance  # noqa: B018 - the table is made, and pickled with it
     assert str(law) == "OwnWeibull"
+    assert repr(Drawn()) == "<size law Drawn>"
     assert pickle.loads(pickle.dumps(law)).variance == law.variance  # noqa: S301
 
 

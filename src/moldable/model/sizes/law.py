@@ -111,6 +111,10 @@ class SizeLaw:
         """The phase-type representation, or None if there is none."""
         return None
 
+    def __repr__(self) -> str:
+        """Show a user's own distribution; those of the library show their arguments."""
+        return f"<size law {self}>"
+
     def __str__(self) -> str:
         return spell(self.name or type(self).__name__, self.parameters)
 

@@ -61,8 +61,6 @@ def parse_size_law(text: str, folder: Path = Path()) -> SizeLaw:
         return build(numbers)
     wanted = 1 if parameter else 0
     if len(numbers) != wanted:
-        raise SizeLawError(
-            f"size law {text!r} takes {wanted} parameters{parameter and f': {parameter}'}; "
-            f"got {len(numbers)}; write {usage}"
-        )
+        takes = f"1 parameter: {parameter}" if parameter else "no parameter"
+        raise SizeLawError(f"size law {text!r} takes {takes}; got {len(numbers)}; write {usage}")
     return build(*numbers)
