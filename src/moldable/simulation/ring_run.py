@@ -210,14 +210,14 @@ def _insert_initial_jobs(
 
 
 def _warmup_blocks(plan: Plan, source: ArrivalSource) -> Iterator[Block]:
-    """Yield the arrivals that are not counted."""
+    """Yield the arrivals that are not counted, at least one: what is counted begins with it."""
     end = plan.warmup * source.scale
     if end == 0.0:
         return iter(())
     if isinstance(plan.system.arrivals, ArrivalTimes):
         return source.take(end=end)
     expected = plan.warmup * plan.system.workload.arrival_rate
-    return source.take(MOST * expected + BLOCK, end, FEWEST * expected)
+    return source.take(MOST * expected + BLOCK, end, max(1.0, FEWEST * expected))
 
 
 def _check_servers(model: RingModel, state: RingState, now: float) -> None:

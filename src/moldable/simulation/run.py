@@ -245,7 +245,7 @@ def keep_shared(runs: Sequence[Run]) -> None:
 
 
 def _warnings(plan: Plan, tallies: Tallies, estimator: str) -> list[str]:
-    found = estimates.identities(tallies, plan.system)
+    found = estimates.identities(tallies, plan)
     found += _few_arrivals(plan, tallies)
     laws = [job_class.size for job_class in plan.system.workload.classes]
     if estimator != "assigned" and any(math.isinf(law.variance) for law in laws):
