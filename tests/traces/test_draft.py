@@ -86,6 +86,12 @@ def test_a_plan_of_a_log_says_where_its_curves_are_guesses():
     assert "--widest SHARE" in note
 
 
+def test_what_a_short_log_does_not_show_is_called_unknown(log):
+    notes = planned(read_trace(log("submit,run_time,servers\n0,60,2\n30,90,4\n"))).notes
+    assert "2 jobs of log.txt; 6 servers, the most in use at a time" in notes[0]
+    assert "the times between them is unknown (Poisson: 1)" in notes[3]
+
+
 def test_on_linear_curves_the_load_is_the_offered_load_of_the_log(tmp_path):
     trace = read_trace(EXAMPLE, class_by=RULE)
     scenario = drafted(tmp_path, trace, servers=64, curve="linear")

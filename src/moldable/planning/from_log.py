@@ -9,7 +9,7 @@ from typing import final
 
 from moldable.files.scenario_file import parse_scenario
 from moldable.model.scenario import Scenario
-from moldable.traces.draft import ASSUMED_CURVE, draft_scenario
+from moldable.traces.draft import ASSUMED_CURVE, draft_scenario, or_unknown
 from moldable.traces.summary import SERVERS_FROM, TraceSummary, summarise
 from moldable.traces.trace import Trace
 
@@ -62,8 +62,8 @@ def drafted(
 def _notes(scenario: Scenario, summary: TraceSummary, curve: str) -> tuple[str, ...]:
     sizes = ", ".join(f"{part.name} {part.size}" for part in scenario.workload.classes)
     source = (
-        f"{summary.jobs} jobs of {Path(summary.source).name}; {scenario.servers} servers "
-        f"({summary.server_unit}), {SERVERS_FROM[summary.servers_from]}; offered load "
+        f"{summary.jobs} jobs of {Path(summary.source).name}; {scenario.servers} "
+        f"{summary.server_unit}, {SERVERS_FROM[summary.servers_from]}; offered load "
         f"{summary.offered_load:.3g} at the recorded widths"
     )
     curves = (
@@ -75,8 +75,8 @@ def _notes(scenario: Scenario, summary: TraceSummary, curve: str) -> tuple[str, 
         f"{_widest(scenario, summary)}; --widest SHARE changes these limits"
     )
     arrivals = (
-        f"arrivals are assumed to be Poisson; in the log the times between them have a "
-        f"coefficient of variation of {summary.interarrival_cv:.3g} (Poisson: 1)"
+        f"arrivals are assumed to be Poisson; in the log the coefficient of variation of "
+        f"the times between them is {or_unknown(summary.interarrival_cv)} (Poisson: 1)"
     )
     laws = f"size laws with the mean and the variation of the recorded jobs: {sizes}"
     return source, curves, widths, arrivals, laws

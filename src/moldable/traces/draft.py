@@ -154,7 +154,7 @@ def _head(summary: TraceSummary, unit: str) -> list[str]:
         f"# Drafted from {source}: {summary.jobs} jobs in {summary.span / 86400:.3g} days{begins}.",
         *_comment(
             f"Recorded: offered load {summary.offered_load:.3g}, utilisation "
-            f"{_or_unknown(summary.utilisation)}. Jobs ran at the widths that users asked for."
+            f"{or_unknown(summary.utilisation)}. Jobs ran at the widths that users asked for."
         ),
         *_comment(
             "Speed-up curves are assumptions: a log does not show one job at several widths. "
@@ -172,8 +172,8 @@ def _arrivals(summary: TraceSummary) -> list[str]:
     cv, dispersion = summary.interarrival_cv, summary.dispersion
     lines = _comment(
         f"Arrivals are taken to be Poisson. In the log the times between them have a coefficient "
-        f"of variation of {_or_unknown(cv)} (Poisson: 1) and the jobs in an hour an index of "
-        f"dispersion of {_or_unknown(dispersion)} (Poisson: 1): waits will be longer than "
+        f"of variation of {or_unknown(cv)} (Poisson: 1) and the jobs in an hour an index of "
+        f"dispersion of {or_unknown(dispersion)} (Poisson: 1): waits will be longer than "
         f"computed if these are well above 1."
     )
     if math.isfinite(cv) and cv > 1.0:
@@ -214,7 +214,7 @@ def _recorded(summary: ClassSummary, symbol: str, length: float) -> str:
     return (
         f"{summary.jobs} jobs with {100 * summary.work_share:.3g} % of the server-time; mean run "
         f"time {time.mean / length:.3g} {symbol}, coefficient of variation {time.cv:.3g}; "
-        f"interarrival coefficient of variation {_or_unknown(summary.interarrival_cv)}."
+        f"interarrival coefficient of variation {or_unknown(summary.interarrival_cv)}."
     )
 
 
@@ -267,5 +267,6 @@ def _quoted(text: str) -> str:
     return json.dumps(printable(text), ensure_ascii=False)
 
 
-def _or_unknown(value: float | None) -> str:
+def or_unknown(value: float | None) -> str:
+    """Return a number as text."""
     return "unknown" if value is None or math.isnan(value) else f"{value:.3g}"
