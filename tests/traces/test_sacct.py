@@ -240,6 +240,8 @@ def test_missing_columns_are_named_with_those_found(log):
         read_trace(log(text))
     with pytest.raises(InputError, match=r"class_by='group'; .* add group or gid to sacct"):
         read_trace(log(lines({})), class_by="group")
+    with pytest.raises(InputError, match="sacct has no class; choose one of user, group, account"):
+        read_trace(log(lines({})), class_by="class")
 
 
 def test_an_export_of_too_few_columns_says_which_to_add(log):

@@ -80,6 +80,12 @@ class SacctReader:
         if self.rule.field is None:
             return None
         names = SORTED_BY.get(self.rule.field, (self.rule.field,))
+        if self.rule.field not in SORTED_BY and self.columns.find(*names) is None:
+            raise InputError(
+                f"{self.rule.text!r} cannot be used: sacct has no {self.rule.field}; choose one of "
+                f"{', '.join(SORTED_BY)}",
+                "class_by",
+            )
         return self.columns.require(source, f"class_by={self.rule.text!r}", *names)
 
     def read(self, line: int, text: str) -> None:
