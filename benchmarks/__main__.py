@@ -25,7 +25,7 @@ SECTIONS = {
     f"{division.CLASSES:,} classes x {division.WIDTHS} widths: optimal division": division.rows,
     "A curve with 1,000,000 widths": long_curve.rows,
     "Job logs, CPU time and memory": logs.rows,
-    "Live decisions, CPU time, and moldable run": live.rows,
+    "Live decisions, CPU time, moldable run, and the Slurm agent": live.rows,
     "The journal of a live cluster, CPU time and memory": live_report.rows,
     "Start-up, median wall clock": start_up.rows,
     "The explorer (1, 1.8, 2.5, 3, 3.4 on 16 servers) in Chromium, wall clock": explorer.rows,

@@ -1,4 +1,4 @@
-"""Live decisions: CPU time of one decision in process, and the time of `moldable run`."""
+"""Live decisions: CPU time of a decision and of the agent, and the time of `moldable run`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks import slurm_agent
 from benchmarks.table import Row, best_seconds
 from moldable import Greedy, Policy, Scenario, Thresholds, evaluate, greedy_p
 from moldable.live.decisions import Snapshot, WaitingJob, decide
@@ -42,7 +43,7 @@ def rows() -> list[Row]:
         found.append(_row(f"grant, {policy.name}", grant))
         decided = _seconds(lambda policy=policy: decide(snapshot, policy))
         found.append(_row(f"decide about one waiting job, {policy.name}", decided))
-    return [*found, *_calls()]
+    return [*found, *_calls(), *slurm_agent.rows()]
 
 
 def _calls() -> list[Row]:

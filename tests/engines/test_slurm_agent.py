@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import re
-import resource
 import signal
 
 import pytest
@@ -325,29 +324,6 @@ def test_status_counts_what_waits_runs_and_was_granted(small_nodes, make_plan, m
     assert "Moldable jobs in the queue: 2 running, 1 waiting." in text
     assert re.search(rf"{waiting} +counted +waiting", text)
     assert re.search(r"3 +1 +50\.0%", text)
-
-
-def test_an_agent_with_a_thousand_waiting_jobs_needs_less_than_a_tenth_of_a_core(
-    small_nodes, make_plan, make_agent
-):
-    small_nodes.run("sbatch", "-n64", "-o/dev/null", SLEEP)
-    small_nodes.wait_for_idle(0)
-    small_nodes.run(*HELD, MARK, "--array=0-999", SLEEP)
-    agent = make_agent(make_plan(Greedy(), 64)[1])
-    agent.step()
-    assert len(states(small_nodes)) == 1001
-
-    def used():
-        kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-        return sum(found.ru_utime + found.ru_stime for found in map(resource.getrusage, kinds))
-
-    before, loops = used(), 10
-    for _ in range(loops):
-        agent.step()
-    poll = Settings.__dataclass_fields__["poll"].default
-    share = (used() - before) / loops / poll
-    print(f"{share:.1%} of a core at a poll of {poll:g} s")  # noqa: T201 - the measured figure
-    assert share < 0.1
 
 
 def test_without_slurm_the_commands_say_so(run, monkeypatch, tmp_path, make_plan):

@@ -317,7 +317,7 @@ def test_shutdown_is_that_of_the_standard_library():
     waiting = [executor.submit(nap, job_class="solver") for _ in range(2)]
     executor.shutdown(wait=False, cancel_futures=True)
     assert [future.cancelled() for future in waiting] == [True, True]
-    assert wait(waiting, 1.0).done == set(waiting)  # those who wait for them are woken
+    assert wait(waiting, LONGEST).done == set(waiting)  # those who wait for them are woken
     with pytest.raises(RuntimeError, match="cannot schedule new futures after shutdown"):
         executor.submit(nap, job_class="solver")
     assert not backend.closed

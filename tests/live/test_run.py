@@ -22,6 +22,8 @@ from moldable.policies import FixedWidth, Thresholds
 
 CPUS = len(os.sched_getaffinity(0))
 SHELL = ("sh", "-c")
+LONGEST = 180.0
+"""Seconds after which a command counts as hanging, also on slow machines."""
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +86,7 @@ def status(run, folder):
     return json.loads(result.stdout)
 
 
-def until(condition, seconds=60.0):
+def until(condition, seconds=LONGEST):
     """Wait for a condition; the machine may be slow."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -116,12 +118,10 @@ def test_servers_are_never_given_twice_though_jobs_are_killed(begin, folder):
     ]
     log = folder / "log"
     until(lambda: log.exists() and sum(map(int, log.read_text().split()[1::3])) == 16)
-    (folder / "full").touch()
-    killed = [process for process in jobs if process.poll() is None][::-5][:5]
-    assert len(killed) == 5
-    for process in killed:
+    for process in jobs[::5]:
         process.kill()
-    codes = [process.wait(timeout=120) for process in jobs]
+    (folder / "full").touch()
+    codes = [process.wait(timeout=LONGEST) for process in jobs]
     assert sorted(codes) == [-9] * 5 + [0] * 20
     until(lambda: log.read_text().count("\n-") >= 20)
     held, peak, ended = 0, 0, Counter()
@@ -153,7 +153,7 @@ def test_a_killed_job_holds_its_servers_until_its_processes_end(begin, folder, r
 
 def test_processes_left_behind_keep_the_servers(begin, folder, run):
     first = begin("queue", *SHELL, "sleep 100 >/dev/null 2>&1 & exit 7")
-    assert first.wait(timeout=300) == 7
+    assert first.wait(timeout=LONGEST) == 7
     assert status(run, folder)["busy"] == 4
     os.killpg(first.pid, signal.SIGKILL)
     until(lambda: status(run, folder)["busy"] == 0)
@@ -167,13 +167,13 @@ def test_jobs_start_first_come_first_served(begin, folder, run):
     second = begin("places", *SHELL, "echo second >> order")
     until(lambda: len(status(run, folder)["waiting"]) == 2)
     third = begin("places", "true")
-    assert third.wait(timeout=300) == 75
+    assert third.wait(timeout=LONGEST) == 75
     assert "blocked: 2 jobs wait already" in third.communicate()[1]
     blocker[0].terminate()
     until((folder / "order").exists)
     assert (folder / "order").read_text() == "first\n"
     first.terminate()
-    assert second.wait(timeout=300) == 0
+    assert second.wait(timeout=LONGEST) == 0
     assert (folder / "order").read_text() == "first\nsecond\n"
 
 
@@ -186,7 +186,7 @@ def test_a_waiting_job_that_is_killed_does_not_stop_those_behind(begin, folder, 
     until(lambda: str(last.pid) in _waiting(run, folder))
     waiting.kill()
     running[0].terminate()
-    assert last.wait(timeout=300) == 0
+    assert last.wait(timeout=LONGEST) == 0
 
 
 def _waiting(run, folder):
@@ -197,11 +197,11 @@ def test_without_waiting_places_a_job_is_blocked_at_once(begin, folder, run):
     jobs = [begin("loss", "sleep", "100", options=("--journal", "log")) for _ in range(4)]
     until(lambda: status(run, folder)["busy"] == 16)
     refused = begin("loss", "touch", "started", options=("--journal", "log"))
-    assert refused.wait(timeout=300) == 75
+    assert refused.wait(timeout=LONGEST) == 75
     assert "blocked: it gets no servers now (0 of 16 servers idle)" in refused.communicate()[1]
     assert not (folder / "started").exists()
     jobs[0].terminate()
-    assert jobs[0].wait(timeout=300) == 128 + signal.SIGTERM
+    assert jobs[0].wait(timeout=LONGEST) == 128 + signal.SIGTERM
     *granted, blocked, ended = read_journal(folder / "log")
     assert [(line.event, line.idle, line.width) for line in granted] == [
         ("granted", idle, 4) for idle in (16, 12, 8, 4)
@@ -216,7 +216,7 @@ def test_no_wait_refuses_instead_of_waiting(begin, folder, run):
     for _ in range(4):
         begin("places", "sleep", "100")
     until(lambda: status(run, folder)["busy"] == 16)
-    assert begin("places", "true", options=("--no-wait",)).wait(timeout=300) == 75
+    assert begin("places", "true", options=("--no-wait",)).wait(timeout=LONGEST) == 75
     assert status(run, folder)["waiting"] == []
 
 
@@ -234,7 +234,7 @@ def test_no_wait_refuses_instead_of_waiting(begin, folder, run):
 )
 def test_the_exit_code_is_that_of_the_command(begin, folder, command, code):
     (folder / "not-executable").touch(mode=0o600)
-    assert begin("queue", *command).wait(timeout=300) == code
+    assert begin("queue", *command).wait(timeout=LONGEST) == code
 
 
 def test_input_output_environment_and_arguments_are_those_of_the_command(begin):
@@ -242,13 +242,15 @@ def test_input_output_environment_and_arguments_are_those_of_the_command(begin):
     job = begin(
         "queue", sys.executable, "-c", code, "--plan", "; echo $HOME", stdin=subprocess.PIPE
     )
-    assert job.communicate("line\n", timeout=300) == ("4 ['--plan', '; echo $HOME'] line\n", "")
+    assert job.communicate("line\n", timeout=LONGEST) == ("4 ['--plan', '; echo $HOME'] line\n", "")
 
 
 def test_the_width_is_told_to_numerical_libraries(begin):
     job = begin("queue", "env")
     told = dict(
-        line.split("=", 1) for line in job.communicate(timeout=300)[0].splitlines() if "=" in line
+        line.split("=", 1)
+        for line in job.communicate(timeout=LONGEST)[0].splitlines()
+        if "=" in line
     )
     for name in ("OMP", "MKL", "OPENBLAS", "BLIS", "NUMEXPR", "NUMBA"):
         assert told[f"{name}_NUM_THREADS"] == "4"
@@ -269,7 +271,7 @@ def test_signals_are_passed_on(begin, number):
     job = begin("queue", sys.executable, "-c", code)
     assert job.stdout.readline() == "ready\n"
     os.kill(job.pid, number)
-    assert job.wait(timeout=300) == 40
+    assert job.wait(timeout=LONGEST) == 40
 
 
 def test_a_command_starts_with_the_signals_of_its_caller(begin):
@@ -277,7 +279,7 @@ def test_a_command_starts_with_the_signals_of_its_caller(begin):
     direct = subprocess.run(shown, capture_output=True, text=True, check=True)
     masks = [
         [int(word, 16) % 2**31 for word in text.split()[1::2]]  # without those of the C library
-        for text in (direct.stdout, begin("queue", *shown).communicate(timeout=300)[0])
+        for text in (direct.stdout, begin("queue", *shown).communicate(timeout=LONGEST)[0])
     ]
     assert masks[0] == masks[1]
 
@@ -289,7 +291,7 @@ def test_ctrl_c_ends_a_waiting_job_without_starting_it(begin, folder, run):
     job = begin("places", "touch", "started")
     until(lambda: status(run, folder)["waiting"])
     os.kill(job.pid, signal.SIGINT)
-    assert job.wait(timeout=300) == 130
+    assert job.wait(timeout=LONGEST) == 130
     assert "Interrupted: the command was not started." in job.communicate()[1]
     assert not (folder / "started").exists()
     assert status(run, folder)["waiting"] == []
@@ -310,7 +312,7 @@ def test_pinned_jobs_run_on_cpus_of_their_own(begin):
     ]
     cpus = sorted(job.stdout.readline() for job in jobs)
     assert cpus == sorted(f"[{cpu}]\n" for cpu in os.sched_getaffinity(0))
-    assert [job.communicate("\n", timeout=300) for job in jobs] == [("", "")] * CPUS
+    assert [job.communicate("\n", timeout=LONGEST) for job in jobs] == [("", "")] * CPUS
 
 
 @pytest.mark.parametrize(
@@ -325,14 +327,14 @@ def test_pinned_jobs_run_on_cpus_of_their_own(begin):
 )
 def test_bad_options_are_explained(begin, options, message):
     job = begin("queue", "true", options=options, servers=None)
-    errors = job.communicate(timeout=300)[1]
+    errors = job.communicate(timeout=LONGEST)[1]
     assert message in errors
     assert job.returncode == 2
 
 
 def test_an_empty_command_is_refused_before_it_gets_servers(begin, folder):
     job = begin("queue", "")
-    assert "the command is empty; write its name after --" in job.communicate(timeout=300)[1]
+    assert "the command is empty; write its name after --" in job.communicate(timeout=LONGEST)[1]
     assert job.returncode == 2
     assert not list((folder / "run").iterdir())
 
@@ -341,7 +343,7 @@ def test_the_exit_code_is_that_of_the_command_even_if_the_ledger_is_gone(begin, 
     job = begin("queue", *SHELL, "echo started; read line; exit 7", stdin=subprocess.PIPE)
     assert job.stdout.readline() == "started\n"
     shutil.rmtree(folder / "run")
-    errors = job.communicate("\n", timeout=300)[1]
+    errors = job.communicate("\n", timeout=LONGEST)[1]
     assert "note: run/lock cannot be used: no such file" in errors
     assert job.returncode == 7
 
@@ -350,17 +352,17 @@ def test_jobs_of_one_folder_share_their_servers(begin, folder, run):
     begin("queue", "sleep", "100", servers=20)
     until(lambda: status(run, folder)["running"])
     other = begin("queue", "true", servers=16)
-    assert "16, but job 1-" in (errors := other.communicate(timeout=300)[1])
+    assert "16, but job 1-" in (errors := other.communicate(timeout=LONGEST)[1])
     assert "give --servers 20, or use another folder with --dir" in errors
     assert other.returncode == 2
     # Another plan for the same servers decides about its own jobs.
-    assert begin("loss", *SHELL, "test $MOLDABLE_WIDTH = 4", servers=20).wait(timeout=300) == 0
+    assert begin("loss", *SHELL, "test $MOLDABLE_WIDTH = 4", servers=20).wait(timeout=LONGEST) == 0
 
 
 def test_the_plan_is_refused_where_it_is_no_plan(begin, folder):
     (folder / "bare.json").write_text('{"policy": "greedy"}')
     job = begin("bare", "true")
-    assert "bare.json: there is no scenario in the file" in job.communicate(timeout=300)[1]
+    assert "bare.json: there is no scenario in the file" in job.communicate(timeout=LONGEST)[1]
     assert job.returncode == 2
 
 

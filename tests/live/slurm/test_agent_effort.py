@@ -1,4 +1,7 @@
-"""The agent keeps nothing of jobs that have ended: thousands of jobs on a simulated Slurm."""
+"""The agent on a simulated Slurm with thousands of jobs.
+
+It keeps nothing of jobs that have ended, and runs as many programs for a thousand jobs as for ten.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,11 @@ class SimulatedSlurm:
         self.jobs: dict[str, dict[str, str]] = {}
         self._ended: dict[str, dict[str, str]] = {}
         self.submitted = 0
+        self.programs: list[str] = []
+
+    def submit(self) -> None:
+        self.submitted += 1
+        self.jobs[str(self.submitted)] = {"JobArrayID": str(self.submitted), **HELD}
 
     def tick(self) -> None:
         for name, job in list(self.jobs.items()):
@@ -53,10 +61,10 @@ class SimulatedSlurm:
             elif job["PriorityLong"] != "0":
                 job |= {"StateCompact": "R", "Reason": "None"}
         if self._rng.random() < 0.5 and len(self.jobs) < 10:
-            self.submitted += 1
-            self.jobs[str(self.submitted)] = {"JobArrayID": str(self.submitted), **HELD}
+            self.submit()
 
     def __call__(self, words, text=None) -> Output:
+        self.programs.append(words[0])
         if words[0] == "sinfo":
             running = (job for job in self.jobs.values() if job["StateCompact"] == "R")
             used = sum(int(job["NumCPUs"]) for job in running)
@@ -98,6 +106,23 @@ def blocks_after(agent: Agent, steps: int) -> int:
         agent.step()
     gc.collect()
     return sys.getallocatedblocks()
+
+
+@pytest.mark.parametrize("waiting", [10, 1000])
+def test_a_step_runs_six_programs_if_jobs_start_and_two_if_not(agent, waiting):
+    slurm = agent.client.runner
+    for _ in range(waiting):
+        slurm.submit()
+    agent.step()
+    reading, starting = ["squeue", "sinfo"], ["scontrol", "squeue", "scontrol", "scontrol"]
+    assert slurm.programs == reading + starting
+    for job in slurm.jobs.values():
+        if job["PriorityLong"] != "0":
+            job |= {"StateCompact": "R", "Reason": "None"}
+    slurm.programs.clear()
+    agent.step()
+    assert slurm.programs == reading
+    assert sum(job["StateCompact"] == "PD" for job in slurm.jobs.values()) >= waiting - SERVERS
 
 
 def test_memory_does_not_grow_with_the_number_of_jobs(agent, tmp_path, caplog):
