@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import random
+import signal
 import threading
 import time
 from concurrent.futures import (
@@ -55,6 +56,17 @@ class TestLocalProcesses(Conformance):
     @pytest.fixture
     def backend(self):
         return LocalProcesses(SERVERS)
+
+    def test_a_process_that_dies_while_it_is_idle_is_replaced(self, backend):
+        with MoldableExecutor(Greedy(), SERVERS, backend, scenario=scenario()) as executor:
+            first = executor.submit(os.getpid, job_class="solver").result(LONGEST)
+            (pool,) = backend._idle  # noqa: SLF001 - its process is idle
+            os.kill(first, signal.SIGKILL)
+            while not pool._broken:  # noqa: SLF001 - not noticed yet
+                time.sleep(0.01)
+            second = executor.submit(os.getpid, job_class="solver").result(LONGEST)
+            assert second != first
+            assert executor.idle == SERVERS
 
 
 class Threads:

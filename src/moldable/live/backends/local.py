@@ -41,12 +41,19 @@ class LocalProcesses:
         """Run a call in an idle process, or in a new one."""
         # cloudpickle also sends functions of notebooks and scripts.
         sent = cloudpickle.dumps(call)
-        try:
-            pool = self._idle.pop()
-        except IndexError:
-            pool = ProcessPoolExecutor(1, self._context)
+        while True:
+            try:
+                pool = self._idle.pop()
+            except IndexError:
+                pool = ProcessPoolExecutor(1, self._context)
+            try:
+                running = pool.submit(_run, sent)
+            except BrokenProcessPool:  # its process died while it was idle
+                self._broken.append(pool)
+            else:
+                break
         outcome: Future[Outcome] = Future()
-        pool.submit(_run, sent).add_done_callback(partial(self._receive, pool, outcome))
+        running.add_done_callback(partial(self._receive, pool, outcome))
         return outcome
 
     def _receive(
