@@ -376,6 +376,12 @@ def test_the_status_is_shown_in_words(begin, folder, run):
     assert "sleep 100" in text
 
 
+def test_the_status_of_a_folder_that_does_not_exist_makes_none(run, folder):
+    result = run("run", "--status", "--dir", "typo", cwd=folder)
+    assert result.stdout == "No job is running or waiting.\n"
+    assert not (folder / "typo").exists()
+
+
 def test_options_in_any_form_mean_the_same(run_process, folder):
     command = ("--", *SHELL, "echo $MOLDABLE_WIDTH")
     for words in (

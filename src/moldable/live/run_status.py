@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -54,7 +55,10 @@ class RunStatus(Result):
 
 def run_status(folder: Path | None) -> RunStatus:
     """Return the jobs of a ledger, by default of the one in the user's runtime folder."""
-    ledger = Ledger(ledger_folder(folder))
+    place = ledger_folder(folder)
+    if not os.path.lexists(place):
+        return RunStatus(place, (), ())
+    ledger = Ledger(place)
     with ledger.locked():
         return RunStatus(ledger.folder, tuple(ledger.running()), tuple(ledger.waiting()))
 
