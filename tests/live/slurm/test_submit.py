@@ -18,6 +18,7 @@ from moldable.live.slurm.submit import PRELUDES, with_prelude
         (["job.sh"], "job.sh", [], set()),
         (["-p", "long", "job.sh", "-p"], "job.sh", ["-p"], {"partition"}),
         (["-plong", "-Hn", "4", "job.sh"], "job.sh", [], {"partition", "H", "ntasks"}),
+        (["-QW", "job.sh"], "job.sh", [], {"quiet", "wait"}),
         (["--time=5", "--mem", "1G", "job.sh", "a"], "job.sh", ["a"], {"time", "mem"}),
         (["--exclusive", "job.sh"], "job.sh", [], {"exclusive"}),
         (["--nice=5", "--", "-odd.sh"], "-odd.sh", [], {"nice"}),
@@ -48,7 +49,7 @@ def test_options_in_the_script_are_read_up_to_its_first_command():
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_a_shape_cannot_mold_is_refused_before_submission(shape):
-    for name in ("comment", "ntasks-per-node", "nodelist", "priority", "wrap"):
+    for name in ("comment", "ntasks-per-node", "nodelist", "priority", "quiet", "wait", "wrap"):
         with pytest.raises(InputError, match=f"--{name} cannot be used with the shape {shape}"):
             refuse_options({name}, shape, "options")
     refuse_options({"time", "partition", "array", "mem"}, shape, "options")

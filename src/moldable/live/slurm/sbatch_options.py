@@ -27,13 +27,18 @@ _LONG: Final = {
     "N": "nodes",
     "n": "ntasks",
     "p": "partition",
+    "Q": "quiet",
     "w": "nodelist",
+    "W": "wait",
 }
 """Long forms of the short options that matter here."""
 
 _COMMON: Final = {
     "comment": "the comment holds the class and the width",
     "priority": "a priority releases a held job",
+    "quiet": "sbatch then prints no job number",
+    "test-only": "sbatch then submits no job",
+    "wait": "moldable slurm submit does not wait for the end of jobs",
     "wrap": "write the command into a script file",
     "nodelist": "Slurm must be free to choose the nodes",
     "nodefile": "Slurm must be free to choose the nodes",
