@@ -83,8 +83,7 @@ def _show_widths(
 ) -> None:
     """Print the shares of the widths of a class, with those of the plan."""
     told = () if planned is None else ("planned",)
-    title = f"Widths granted to {name}:"
-    table = plain_table(right=("width", "jobs", "share", *told), title=title)
+    table = plain_table(right=("width", "jobs", "share", *told))
     total = sum(found.values())
     for width in sorted({*found, *(w for w, share in (planned or {}).items() if share > 0.0)}):
         count = found.get(width, 0)
@@ -92,4 +91,5 @@ def _show_widths(
         if planned is not None:
             cells.append(f"{planned.get(width, 0.0):.1%}")
         table.add_row(*cells)
+    console.print(f"Widths granted to {name}:")
     print_table(console, table)

@@ -16,17 +16,14 @@ UNLIMITED: Final = 10_000
 """Columns in which every table fits."""
 
 
-def plain_table(*texts: str, right: Iterable[str] = (), title: str | None = None) -> Table:
+def plain_table(*texts: str, right: Iterable[str] = ()) -> Table:
     """Return an empty table with one line below the header and no other lines.
 
     Args:
         texts: headings of the first columns.
         right: headings of columns of numbers, aligned to the right, after them.
-        title: of the table.
     """
-    table = Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
-    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     return _with_columns(table, texts, right)
 
 

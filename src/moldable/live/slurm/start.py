@@ -33,10 +33,10 @@ def refuse_large_plan(plan: LivePlan, client: SlurmClient, shape: Shape) -> None
     found = sum(all_units(node, shape.unit) for node in nodes)
     wanted = plan.scenario.servers
     if wanted > found:
+        smaller = f"make a plan for at most {found}, or " if found else ""
         raise InputError(
             f"the plan is for {wanted} servers, but partition {client.partition} has {found} "
-            f"{UNITS[shape.unit]}; make a plan for at most {found}, or choose another --partition "
-            f"or --shape"
+            f"{UNITS[shape.unit]}; {smaller}choose another --partition or --shape"
         )
 
 
