@@ -57,6 +57,16 @@ def test_released_and_running_jobs_hold_their_servers():
     assert told == [("3", 3)]
 
 
+def test_a_job_that_is_held_by_others_is_left_with_the_dependency_that_may_have_failed():
+    by_admin = {"Reason": "JobHeldAdmin"}
+    found, told = view([job("1", **by_admin), job("2", **by_admin, Dependency="afterok:9(failed)")])
+    assert told == []
+    assert found.left == {
+        "1": "an administrator holds it",
+        "2": "an administrator holds it, or its dependency is not met: afterok:9(failed)",
+    }
+
+
 def test_pending_jobs_that_cannot_start_soon_take_nothing():
     later = {"PriorityLong": "5", "NumCPUs": "16"}
     reasons = ("Dependency", "BeginTime", "AssocMaxJobsLimit", "QOSMaxCpuPerUserLimit", "Licenses")

@@ -200,7 +200,8 @@ def _sort(candidate: Candidate, view: View, now: float) -> None:
     job, mark = candidate.job, candidate.mark
     granting = mark.number("granting") is not None
     if job.reason == HELD_BY_ADMIN:
-        view.left[job.job] = "an administrator holds it"
+        others = f", or its dependency is not met: {job.dependency}" if job.dependency else ""
+        view.left[job.job] = f"an administrator holds it{others}"
     elif job.held and mark.number("width") is None:
         if not _waits(job, now):
             return
