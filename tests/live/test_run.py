@@ -18,6 +18,7 @@ import pytest
 from moldable import Scenario, evaluate
 from moldable.live.journal import read_journal
 from moldable.live.plan_file import write_plan
+from moldable.live.running_jobs import RunningJobs
 from moldable.policies import FixedWidth, Thresholds
 
 CPUS = len(os.sched_getaffinity(0))
@@ -134,6 +135,13 @@ def test_servers_are_never_given_twice_though_jobs_are_killed(begin, folder):
     assert peak == 16
     assert set(ended.values()) == {1}
     assert len(ended) >= 20
+    running, lost = RunningJobs(16), 0
+    for line in read_journal(folder / "journal"):
+        if line.event == "granted":
+            lost += len(running.granted(line))
+        else:
+            running.ended(line.job)
+    assert lost <= 5  # the ends of jobs whose `moldable run` was killed
     granted = [line for line in read_journal(folder / "journal") if line.event == "granted"]
     order = [int(line.job.partition("-")[0]) for line in granted]
     assert order == sorted(order)

@@ -265,11 +265,8 @@ def _carry_out(request: _Request, job: Record, lock: int) -> int:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         _tell(f"{command[0]} cannot be run: {reason}")
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN
-    finally:
-        with _noted():
-            request.ledger.ended(job, lock)
     state: State = "completed" if code == 0 else "cancelled" if -code in CANCELLING else "failed"
-    with _noted():
+    with _noted():  # before its servers can be granted again
         request.journal.ended(
             job.job,
             job.job_class,
@@ -278,6 +275,8 @@ def _carry_out(request: _Request, job: Record, lock: int) -> int:
             state=state,
             plan=job.plan,
         )
+    with _noted():
+        request.ledger.ended(job, lock)
     return code if code >= 0 else 128 - code
 
 

@@ -177,6 +177,17 @@ def test_ends_that_were_never_recorded_do_not_make_jobs_endless(planned, tmp_pat
         assert times[1][width] == pytest.approx(times[0][width], rel=0.1)
 
 
+def test_jobs_that_ended_while_no_agent_ran_change_no_figure(planned, tmp_path):
+    plan, policy = planned(QUEUE)
+    entries = journal(QUEUE, policy, 3000, 1, plan.digest)
+    ends = [k for k, entry in enumerate(entries) if entry.event == "ended"]
+    lost = set(ends[500:504])
+    write_journal(tmp_path / "j.jsonl", [e for k, e in enumerate(entries) if k not in lost])
+    report = live_report(tmp_path / "j.jsonl", plan)
+    assert report.warnings == ()
+    assert any("the end of 4 jobs was not recorded" in note for note in report.notes)
+
+
 def test_a_log_without_the_plans_classes_is_refused(planned, tmp_path):
     plan, policy = planned(LOSS)
     entries = [replace(e, job_class="others") for e in journal(LOSS, policy, 20, 1)]

@@ -15,8 +15,9 @@ import sys
 import pytest
 
 from moldable.files.policy_file import policy_data
-from moldable.live.journal import Journal
+from moldable.live.journal import Journal, read_journal
 from moldable.live.plan_file import read_plan
+from moldable.live.running_jobs import RunningJobs
 from moldable.live.slurm.agent import Agent
 from moldable.live.slurm.client import SlurmClient
 from moldable.live.slurm.programs import Output
@@ -55,9 +56,10 @@ class SimulatedSlurm:
         self.jobs[str(self.submitted)] = {"JobArrayID": str(self.submitted), **HELD}
 
     def tick(self) -> None:
+        self._ended = {}
         for name, job in list(self.jobs.items()):
             if job["StateCompact"] == "R" and self._rng.random() < 0.2:
-                self._ended = {name: self.jobs.pop(name) | {"StateCompact": "CD"}}
+                self._ended[name] = self.jobs.pop(name) | {"StateCompact": "CD"}
             elif job["PriorityLong"] != "0":
                 job |= {"StateCompact": "R", "Reason": "None"}
         if self._rng.random() < 0.5 and len(self.jobs) < 10:
@@ -123,6 +125,18 @@ def test_a_step_runs_six_programs_if_jobs_start_and_two_if_not(agent, waiting):
     agent.step()
     assert slurm.programs == reading
     assert sum(job["StateCompact"] == "PD" for job in slurm.jobs.values()) >= waiting - SERVERS
+
+
+def test_the_journal_has_the_ends_of_jobs_before_the_grants_of_their_servers(agent, tmp_path):
+    blocks_after(agent, 500)
+    running, lost = RunningJobs(SERVERS), []
+    for entry in read_journal(tmp_path / "journal.jsonl"):
+        if entry.event == "granted":
+            lost += running.granted(entry)
+        else:
+            running.ended(entry.job)
+    assert lost == []
+    assert int(entry.job) > 100
 
 
 def test_memory_does_not_grow_with_the_number_of_jobs(agent, tmp_path, caplog):

@@ -23,6 +23,7 @@ from moldable.live.journal import Entry
 from moldable.live.learning.arrival_rate import ArrivalRate
 from moldable.live.learning.service_rates import ServiceRates
 from moldable.live.rehearsal import seconds
+from moldable.live.running_jobs import RunningJobs
 from moldable.model.scenario import Scenario, ScenarioOrFile, checked_scenario
 from moldable.model.workload import JobClass, Workload
 from moldable.policies.observation import Observation
@@ -96,7 +97,7 @@ class LearningPolicy(Policy):
             memory = MEMORY * each.arrival_rate / total
             self._arrivals[each.name] = ArrivalRate(rate, memory, self.strength)
         self._unit = unit
-        self._running: dict[str, tuple[str, int, float]] = {}
+        self._running = RunningJobs(self.scenario.servers)
         self._next: dict[tuple[str, int], float] = {}
         self._now = 0.0
         self._completed, self._next_completed = 0, 0.0
@@ -139,18 +140,18 @@ class LearningPolicy(Policy):
         assert entry.submitted is not None  # noqa: S101 - every decision has it
         arrivals.arrive(entry.submitted)
         if entry.event == "granted":
-            self._running[entry.job] = entry.job_class, entry.width, entry.time
+            for lost in self._running.granted(entry):
+                self._service[lost.job_class].stopped(lost.width, lost.started)
             service.started(entry.width, entry.time)
-            self._forget_lost_jobs()
         used = self.drawn.workload.classes[list(self._service).index(entry.job_class)].arrival_rate
         if abs(math.log(arrivals.value * self._unit / used)) > MOVED:
             self.draw()
 
     def _ended(self, entry: Entry, service: ServiceRates) -> None:
         assert entry.started is not None  # noqa: S101 - every end has it
-        known = self._running.pop(entry.job, None)
+        known = self._running.ended(entry.job)
         if known is not None:
-            service.stopped(known[1], known[2])
+            service.stopped(known.width, known.started)
         time = max(entry.time - entry.started, 0.0)
         seen = service.ended(entry.width, time, completed=entry.state == "completed")
         self._completed += entry.state == "completed"
@@ -160,12 +161,6 @@ class LearningPolicy(Policy):
             self._next[key] = MORE * max(seen, self.strength)
         if often or self._completed >= self._next_completed:
             self.draw()
-
-    def _forget_lost_jobs(self) -> None:
-        """Drop the oldest jobs if more run than there are servers: their ends were not recorded."""
-        while len(self._running) > self.scenario.servers:
-            name, width, began = self._running.pop(next(iter(self._running)))
-            self._service[name].stopped(width, began)
 
     def draw(self) -> None:
         """Draw a scenario from the posterior, and decide by its policy from now on."""

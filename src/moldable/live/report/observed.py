@@ -11,6 +11,7 @@ from moldable.arrays import Floats, Ints
 from moldable.live.journal import Entry
 from moldable.live.report.batches import UNKNOWN, Batches, Measured, ratio, share
 from moldable.live.report.run_times import RunTimes
+from moldable.live.running_jobs import RunningJobs
 from moldable.model.scenario import Scenario
 
 BUFFER: Final = 65_536
@@ -35,14 +36,13 @@ class Observed:
         begin, end: first and last time of a record; None before the first.
         decisions: jobs that were given a width, or blocked.
         outside: records of jobs of other classes.
-        lost_track: jobs whose end was not recorded.
         other_plans: decisions under another plan.
         tells_blocking, tells_waits: whether the source has blocked jobs, and waiting times.
     """
 
     def __init__(self, scenario: Scenario, grace: float, digest: str = "") -> None:
         self.classes = {each.name: j for j, each in enumerate(scenario.workload.classes)}
-        self.servers, self.grace, self.digest = scenario.servers, grace, digest
+        self.grace, self.digest = grace, digest
         self.kinds: list[tuple[int, int]] = []
         self._kind: dict[tuple[str, int], int] = {}
         for name, j in self.classes.items():
@@ -56,13 +56,13 @@ class Observed:
         self._waits, self._waited = self._blocked + jobs, self._blocked + 2 * jobs
         self._batches = Batches(self._blocked + 3 * jobs)
         self._runs = RunTimes(len(self.kinds))
-        self._running: dict[str, tuple[int, float]] = {}
+        self._running = RunningJobs(scenario.servers)
         self._submitted, self._wait = array("d"), array("d")
         self._series, self._ended = array("q"), array("q")
         self._run, self._good = array("d"), array("d")
         self.begin: float | None = None
         self.end = 0.0
-        self.decisions = self.outside = self.lost_track = self.other_plans = 0
+        self.decisions = self.outside = self.other_plans = 0
         self.tells_blocking = self.tells_waits = True
 
     def add(self, entry: Entry) -> None:
@@ -91,17 +91,14 @@ class Observed:
         self._series.append(series)
         self._wait.append(entry.time - entry.submitted)
         if entry.event == "granted":
-            self._running[entry.job] = series, entry.time
-            if len(self._running) > self.servers:  # the end of the oldest was not recorded
-                del self._running[next(iter(self._running))]
-                self.lost_track += 1
+            self._running.granted(entry)
         if len(self._series) >= BUFFER:
             self._flush()
 
     def _end(self, entry: Entry) -> None:
         began = entry.started
         assert began is not None  # noqa: S101 - the reader has checked it
-        known = self._running.pop(entry.job, None) is not None
+        known = self._running.ended(entry.job) is not None
         # Before the journal began only jobs that lasted until then are known.
         inside = began if known or self.begin is None else max(began, self.begin)
         self._ended.append(self.kind_of(entry.job_class, entry.width))
@@ -144,14 +141,18 @@ class Observed:
     def finish(self) -> None:
         """Add what is left: buffered records, and the jobs that run."""
         self._flush()
-        for kind, began in self._running.values():
-            self._runs.run_on(kind, self.end - began)
-        self._running.clear()
+        for job in self._running.all():
+            self._runs.run_on(self.kind_of(job.job_class, job.width), self.end - job.started)
 
     @property
     def span(self) -> float:
         """Time from the first submission to the last."""
         return self._batches.span
+
+    @property
+    def lost_track(self) -> int:
+        """Jobs whose end was not recorded."""
+        return self._running.lost
 
     @property
     def off_plan(self) -> int:

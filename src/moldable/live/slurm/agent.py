@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final, Literal, final
 
-from moldable.errors import MoldableError
+from moldable.errors import InputError, MoldableError
 from moldable.live.decisions import Instruction
 from moldable.live.journal import Decided, Journal, State
 from moldable.live.slurm.client import SlurmClient
@@ -96,8 +96,9 @@ class Agent:
             view = self._watch(jobs, nodes)
         else:
             view = read_view(jobs, nodes, self.scope)
-            if self.mode != "observe" and not disabled:
-                self._confirm(view.unconfirmed)
+        trouble = self._note_ended(jobs, view)  # first: the grants may be of the same servers
+        if self.mode in ("enforce", "loss") and not disabled:
+            self._confirm(view.unconfirmed)
         if self.mode == "enforce" and not disabled:
             self._failed &= {job.job for job in jobs}
             view.waiting = [each for each in view.waiting if each.job.job not in self._failed]
@@ -105,9 +106,10 @@ class Agent:
         self._say(view.left)
         LOG.debug("%d idle of %d, %d wait", view.idle, view.usable, len(view.waiting))
         self._hand_back(jobs, view, disabled=disabled)
-        self._note_ended(jobs, view)
         if self.pulse is not None:
             self.pulse.beat(jobs, self.scope, self.mode, view.idle, begun)
+        if trouble is not None:
+            raise trouble
 
     def _is_disabled(self) -> bool:
         found = self.disable is not None and is_present(self.disable)
@@ -248,24 +250,27 @@ class Agent:
             plan=mark.fields.get("plan", self._digest),
         )
 
-    def _note_ended(self, jobs: Sequence[QueuedJob], view: View) -> None:
-        """Write the ends of jobs that have left the queue."""
+    def _note_ended(self, jobs: Sequence[QueuedJob], view: View) -> InputError | None:
+        """Write the ends of jobs that have left the queue, and return the journal's error."""
         present = {job.job for job in jobs}
         gone = {job: each for job, each in self._granted.items() if job not in present}
         self._granted = {**{j: c for j, c in self._granted.items() if j in present}, **view.granted}
-        if not gone:
-            return
+        trouble = None
         for job, state, started, ended in self.client.ended_jobs(list(gone)):
             each, at = gone[job], ended if ended is not None else time.time()
-            self.journal.ended(
-                job,
-                each.job_class.name,
-                width=each.mark.number("width") or each.mark.number("granting") or 0,
-                started=at if started is None else started,
-                state="lost" if state in _LOST else _STATES.get(state, "failed"),
-                plan=each.mark.fields.get("plan", self._digest),
-                at=at,
-            )
+            try:
+                self.journal.ended(
+                    job,
+                    each.job_class.name,
+                    width=each.mark.number("width") or each.mark.number("granting") or 0,
+                    started=at if started is None else started,
+                    state="lost" if state in _LOST else _STATES.get(state, "failed"),
+                    plan=each.mark.fields.get("plan", self._digest),
+                    at=at,
+                )
+            except InputError as error:
+                trouble = error
+        return trouble
 
     def _say(self, left: dict[str, str]) -> None:
         """Log, once for each job, why it is left unchanged."""

@@ -160,7 +160,8 @@ def read_view(
         else:
             continue
         ours += width if candidate is not None else 0
-    view.waiting.sort(key=lambda each: each.job.order)
+    for found in (view.waiting, view.unconfirmed):
+        found.sort(key=lambda each: each.job.order)
     view.running, view.released = count_jobs(running), count_jobs(released)
     view.usable = sum(usable_units(node, unit) for node in nodes)
     idle = sum(idle_units(node, unit) for node in nodes)
