@@ -253,6 +253,24 @@ def test_input_output_environment_and_arguments_are_those_of_the_command(begin):
     assert job.communicate("line\n", timeout=LONGEST) == ("4 ['--plan', '; echo $HOME'] line\n", "")
 
 
+def test_with_standard_files_closed_the_ledger_stays_whole_and_exit_codes_are_the_same(
+    begin, folder, run
+):
+    closed = {"preexec_fn": lambda: os.closerange(0, 3)}
+    command = (*SHELL, "echo noise; echo noise >&2; exec sleep 100")
+    for _ in range(4):
+        begin("places", *command, **closed)
+    until(lambda: status(run, folder)["busy"] == 16)
+    assert begin("places", "true", options=("--no-wait",), **closed).wait(LONGEST) == 75
+    waiting = begin("places", "true", **closed)
+    until(lambda: str(waiting.pid) in _waiting(run, folder))
+    assert status(run, folder)["busy"] == 16
+    assert (
+        begin("places", "no-such-command", options=("--dir", "other"), **closed).wait(LONGEST)
+        == 127
+    )
+
+
 def test_the_width_is_told_to_numerical_libraries(begin):
     job = begin("queue", "env")
     told = dict(

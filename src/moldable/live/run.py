@@ -36,6 +36,8 @@ BLOCKED: Final = 75
 """Exit code of a job that is blocked, EX_TEMPFAIL: try again later."""
 POLL: Final = 0.04
 """Polling interval of the first waiting job, in seconds."""
+_STDERR: Final = 2
+"""The last of the descriptors of the standard files."""
 CANCELLING: Final = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGKILL})
 
 
@@ -71,6 +73,7 @@ def run(options: RunOptions) -> int:
     It is 75 if the job is blocked; 127 and 126, as in shells, if the command is not found or cannot
     be run; 128 + N if signal N ended it.
     """
+    _open_standard_files()
     mask = {*signal.pthread_sigmask(signal.SIG_BLOCK, HELD)}
     try:
         request = _Request(options, mask)
@@ -278,6 +281,17 @@ def _carry_out(request: _Request, job: Record, lock: int) -> int:
     with _noted():
         request.ledger.ended(job, lock)
     return code if code >= 0 else 128 - code
+
+
+def _open_standard_files() -> None:
+    """Open the standard files that the caller has closed; the command does not inherit them.
+
+    A file of the ledger would otherwise become the output of the command.
+    """
+    while (file := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(file)
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - until the process ends
 
 
 @contextmanager
