@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from moldable.files import parse_arrivals
 from moldable.policies import Equi, FixedWidth, GreedyP
 from moldable.results import SimulationDetail
 from moldable.sizes import Deterministic, Lognormal, MixedErlang
+from moldable.threads import ended_by
 from naive.erlang import erlang_b
 
 LINEAR, SUB_LINEAR = SpeedUp.linear(5), SpeedUp([1, 1.8, 2.5, 3, 3.4])
@@ -349,3 +351,25 @@ def test_shares_that_only_round_to_one_block_no_job():
     shares = GreedyP({"jobs": {1: 0.7, 2: 0.2, 3: 0.1}})
     found = evaluate(Scenario.single(SUB_LINEAR, 0.1, 60), shares)
     assert found.blocking.value < 1e-20
+
+
+def test_small_chains_are_solved_without_another_thread_and_large_ones_with_one(monkeypatch):
+    threads = []
+
+    def noted(run, *args):
+        threads.append(run)
+        return run(*args)
+
+    monkeypatch.setattr("moldable.evaluation.evaluate.interruptible", noted)
+    small = Scenario.single([1, 1.8, 2.5], 0.8, 8)
+    exact = evaluate(small, "value:10")
+    assert (exact.method, threads) == ("chain", [])
+    assert evaluate(small, "value:10", method="chain").blocking == exact.blocking
+    assert len(threads) == 1  # any number of states may have been asked for
+
+
+def test_a_search_ends_between_small_chains_when_it_is_interrupted():
+    stopped = threading.Event()
+    stopped.set()
+    with pytest.raises(KeyboardInterrupt), ended_by(stopped):
+        evaluate(Scenario.single([1, 1.8, 2.5], 0.8, 8), "value:10")

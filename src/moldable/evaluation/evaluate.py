@@ -29,12 +29,14 @@ from moldable.simulation.simulate import RunOptions, check_seed_and_threads, sim
 from moldable.system.loss_system import System, build_system, by_pool
 from moldable.system.performance import Performance
 from moldable.system.saturation import refuse_unstable
-from moldable.threads import interruptible
+from moldable.threads import interruptible, refuse_interrupted
 
 METHODS: Final = ("auto", "closed-form", "chain", "simulate")
 QUICK, QUICK_QUEUE, INSTANT_QUEUE = 250_000, 150_000, 50_000
 """Numbers of states that are solved in a few seconds, without and with a queue, and at once with a
 queue."""
+INSTANT: Final = 10_000
+"""States of a chain that is solved within a moment, so that an interrupt can wait for its end."""
 MISSED: Final = (
     "the chain is nearly decomposable: a simulation may never reach states that matter, so no "
     "intervals are given"
@@ -120,11 +122,16 @@ def solve_exactly(system: System, method: str, quick: int | None = None) -> Perf
     if system.places:
         return _solve_queue(system, method, QUICK_QUEUE if quick is None else quick)
     quick = QUICK if quick is None else quick
-    chosen, reason = choose_method(system, quick) if method == "auto" else (method, "asked for")
+    chosen, reason, states = method, "asked for", MOST_STATES
+    if method == "auto":
+        chosen, reason, states = choose_method(system, quick)
     if chosen == "simulate":
         return Unsolved(reason)
     try:
         most = 2 * quick if method == "auto" else MOST_STATES
+        if states <= INSTANT:
+            refuse_interrupted()
+            return solve_system(system, chosen, most).performance(reason)
         return interruptible(solve_system, system, chosen, most).performance(reason)
     except ChainError as error:
         if method != "auto":
@@ -170,23 +177,23 @@ def check_request(method: str, precision: float, seed: int | None, threads: int 
     check_seed_and_threads(seed, threads)
 
 
-def choose_method(system: System, quick: int = QUICK) -> tuple[str, str]:
-    """Return the best method for a system, and why."""
+def choose_method(system: System, quick: int = QUICK) -> tuple[str, str, int]:
+    """Return the best method for a system, why, and the states of its chains."""
     pools = [pool for pool in by_pool(system) if closed_form(pool) is None]
     if not pools:
-        return "closed-form", "a formula is known"
+        return "closed-form", "a formula is known", 0
     if not system.poisson:
-        return "simulate", "chains are solved for Poisson arrivals only"
+        return "simulate", "chains are solved for Poisson arrivals only", 0
     states = 0
     for pool in pools:
         count = predicted_states(pool)
         if count is None:
-            return "simulate", "sizes without phases have no chain"
+            return "simulate", "sizes without phases have no chain", 0
         states += count
     if states <= quick:
-        return "auto", "no formula is known, but the chain can be solved"
+        return "auto", "no formula is known, but the chain can be solved", states
     many = format_states(states)
-    return "simulate", f"no formula is known, and the chain would have {many} states"
+    return "simulate", f"no formula is known, and the chain would have {many} states", states
 
 
 def solve_equi(scenario: Scenario, method: str) -> Performance:

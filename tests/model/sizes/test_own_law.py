@@ -12,6 +12,7 @@ from model.sizes.laws import OwnPareto, OwnUniform, OwnWeibull
 from moldable import Scenario, SizeLaw, simulate
 from moldable.errors import SizeLawError
 from moldable.exact import erlang_b
+from moldable.model.sizes.numerical import invert
 from moldable.policies import FixedWidth
 from moldable.sizes import Pareto, Weibull
 
@@ -47,6 +48,30 @@ def test_quantiles_that_jump_give_the_moments_of_the_listed_sizes(count):
     left = law.sample_residual(np.random.default_rng(1), 200_000)
     exact = 0.5 * (1.0 + law.variance)
     assert abs(left.mean() - exact) < 4.0 * left.std() / math.sqrt(left.size)
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_quantiles_are_found_from_the_distribution_function(count):
+    asked = []
+
+    def below(sizes):
+        asked.append(sizes.size)
+        return np.floor(4.0 * (1.0 - np.exp(-sizes))) / 3.0  # with jumps
+
+    levels = np.linspace(0.05, 1.0, count)
+    found = invert(below, levels)
+    for level, quantile in zip(levels, found, strict=True):
+        assert below(np.array([quantile])) >= level
+        assert below(np.array([quantile * (1.0 - 2e-12)])) < level
+    # A call costs as much as hundreds of points, but the points of many levels cost more.
+    assert max(asked) <= 31 * 16
+
+
+def test_a_few_quantiles_need_few_calls():
+    calls = []
+    found = invert(lambda sizes: calls.append(1) or -np.expm1(-sizes), np.array([0.5, 0.9, 0.99]))
+    assert found == pytest.approx(-np.log([0.5, 0.1, 0.01]), rel=1e-12)
+    assert len(calls) < 16
 
 
 def test_draws_alone_are_enough():

@@ -33,6 +33,9 @@ DRAWS: Final = 1 << 17
 ERRORS: Final = 5.0
 """Standard errors by which the mean of the draws may differ from 1."""
 ROUNDING: Final = 1e-9
+SECTIONS: Final = 32
+FEW_LEVELS: Final = 16
+"""Parts into which intervals of quantiles are divided, and levels up to which they are."""
 
 
 class QuantileTable:
@@ -171,16 +174,22 @@ def checked_draws(law: SizeLaw) -> Floats:
 
 
 def invert(below: Callable[[Floats], Floats], levels: Floats) -> Floats:
-    """Return where a distribution function reaches the levels, by bisection for all at once."""
+    """Return where a distribution function reaches the levels, by sections for all at once."""
     low, high = np.zeros(levels.size), np.ones(levels.size)
     # Through rounding, a distribution function may not reach a level at all.
     while ((short := below(high) < levels) & np.isfinite(high)).any():
         low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
+    # Of few levels, a call costs more than its points.
+    sections = SECTIONS if levels.size <= FEW_LEVELS else 2
+    parts, rows = np.linspace(0.0, 1.0, sections + 1)[1:-1], np.arange(levels.size)
     middle = 0.5 * (low + high)
     # For denormal numbers the tolerance is 0: there, stop at neighbouring numbers.
     while ((high - low > 1e-12 * high) & (low < middle) & (middle < high)).any():
-        short = below(middle) < levels
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
+        inner = low[:, np.newaxis] + (high - low)[:, np.newaxis] * parts
+        reached = below(inner.ravel()).reshape(inner.shape) >= levels[:, np.newaxis]
+        first = np.where(reached.any(axis=1), reached.argmax(axis=1), sections - 1)
+        edges = np.column_stack((low, inner, high))
+        low, high = edges[rows, first], edges[rows, first + 1]
         middle = 0.5 * (low + high)
     return high
 
