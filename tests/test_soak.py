@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from verification import soak_explorer
 from verification.process_sizes import Sizes, growth, sizes, verdicts
 from verification.soak_explorer import ExplorerSubject
 
@@ -69,7 +70,10 @@ def test_the_sizes_of_a_process_are_read():
 
 
 @pytest.mark.skipif(ExplorerSubject.missing() is not None, reason=str(ExplorerSubject.missing()))
-def test_the_explorer_answers_the_questions_of_its_load():
+def test_the_explorer_answers_the_questions_of_its_load(monkeypatch):
+    for name in ("LEAST_PAUSE", "SHARE"):  # between questions
+        monkeypatch.setattr(soak_explorer, name, 0.0)
+    monkeypatch.setattr(soak_explorer, "MOST_SERVERS", 4)
     subject = ExplorerSubject(seed=1)
     try:
         until = time.monotonic() + 300.0

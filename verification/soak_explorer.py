@@ -16,6 +16,7 @@ from explorer_page import Page
 
 CURVES = ("1,1.8,2.5,3,3.4", "1=1,2=1.9,4=3.5", "amdahl:0.9:6", "1,1.2")
 WAITING = ("0", "0", "5", "unlimited")
+MOST_SERVERS = 16
 LEAST_PAUSE, LONGEST_PAUSE, SHARE = 2.0, 20.0, 3.0
 """Seconds between two questions, and how many times as long as its answers the pause is."""
 QUESTIONS = 40
@@ -72,7 +73,7 @@ class ExplorerSubject:
             self._pages += 1
         self._page.set(
             load=f"{self._rng.uniform(0.3, 0.9):.3f}",
-            servers=str(self._rng.randint(2, 16)),
+            servers=str(self._rng.randint(2, MOST_SERVERS)),
             waiting=self._rng.choice(WAITING),
             seed=str(self._rng.randrange(1000)),
             speedup__0=self._rng.choice(CURVES),

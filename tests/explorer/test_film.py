@@ -106,21 +106,24 @@ CASES = {
         lambda p: p.queueing.mean_wait,
     ),
 }
-QUICK = {"two classes", "a queue", "few waiting places"}
+QUICK = ("two classes", "a queue", "few waiting places")
 
 
 @pytest.mark.parametrize(
-    "name",
-    [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in CASES],
+    ("name", "events"),
+    [
+        *((name, MOST_EVENTS // 2) for name in QUICK),
+        *(pytest.param(name, MOST_EVENTS, marks=pytest.mark.long) for name in CASES),
+    ],
 )
-def test_long_films_have_the_averages_that_evaluation_predicts(name):
+def test_long_films_have_the_averages_that_evaluation_predicts(name, events):
     scenario, make_policy, average, read = CASES[name]
     policy = make_policy(scenario)
     expected = read(evaluate(scenario, policy, seed=1))
     uncertain = getattr(expected, "half_width", 0.0) / 1.96
 
     def z(truth: Scenario) -> float:
-        films = (record(truth, policy, seed=seed, events=MOST_EVENTS) for seed in range(12))
+        films = (record(truth, policy, seed=seed, events=events) for seed in range(12))
         found = [average(film) for film in films]
         error = np.hypot(np.std(found, ddof=1) / len(found) ** 0.5, uncertain)
         return float((np.mean(found) - expected) / error)

@@ -32,12 +32,22 @@ NUMBER = """(() => {
 })()"""
 
 
+UNCHANGED = "window.unchanged"
+
+
 @pytest.fixture
-def page(browser, explorer):
+def _only_looks():
+    """Mark a test that changes nothing, so that the next one need not open the page again."""
+
+
+@pytest.fixture
+def page(browser, explorer, request):
     """The page, with the answers of its first question."""
-    browser.open(explorer, 1280, still=True)
-    browser.wait_for(READY)
-    return browser
+    if not browser.evaluate(UNCHANGED):
+        browser.open(explorer, 1280, still=True)
+        browser.wait_for(READY)
+    yield browser
+    browser.evaluate(f"{UNCHANGED} = {'true' if '_only_looks' in request.fixturenames else 'false'}")
 
 
 def text(page, name: str) -> str:
@@ -113,6 +123,7 @@ def test_a_slider_moved_quickly_ends_at_the_numbers_of_its_last_place(page):
     assert page.problems == []
 
 
+@pytest.mark.usefixtures("_only_looks")
 def test_the_program_of_a_view_computes_its_numbers(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
@@ -120,6 +131,7 @@ def test_the_program_of_a_view_computes_its_numbers(page, tmp_path, monkeypatch)
     assert names
 
 
+@pytest.mark.usefixtures("_only_looks")
 def test_all_requests_stay_on_the_machine(page, explorer):
     assert len(page.requests) > 15
     for url in page.requests:
@@ -149,7 +161,10 @@ OUTLINE = """(() => { const s = getComputedStyle(document.activeElement);
   return parseFloat(s.outlineWidth) > 0 && s.outlineStyle !== 'none'; })()"""
 
 
-def test_everything_has_a_name_and_is_reached_by_keyboard(page):
+def test_everything_has_a_name_and_is_reached_by_keyboard(browser, explorer):
+    page = browser
+    page.open(explorer, 1280, still=True)  # where no element has had the focus
+    page.wait_for(READY)
     assert page.evaluate(NAMED) == []
     page.evaluate("document.body.focus()")
     reached = []
@@ -169,6 +184,7 @@ def test_everything_has_a_name_and_is_reached_by_keyboard(page):
         assert words in reached
 
 
+@pytest.mark.usefixtures("_only_looks")
 def test_landmarks_and_headings_are_in_order(page):
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(e => +e.tagName[1])")
     assert levels[0] == 1
@@ -212,6 +228,7 @@ def test_a_curve_is_edited_as_a_table_and_picked_from_the_list(page):
     wait_for_number(page, "greedy", "blocking", expected.blocking.value)
 
 
+@pytest.mark.usefixtures("_only_looks")
 def test_numbers_figures_and_the_question_are_saved(page, tmp_path):
     page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     for key in ("performance-csv", "toml"):
@@ -234,6 +251,7 @@ def test_numbers_figures_and_the_question_are_saved(page, tmp_path):
     assert page.problems == []
 
 
+@pytest.mark.usefixtures("_only_looks")
 def test_the_command_is_copied(page, explorer):
     origin = f"http://{urlsplit(explorer).netloc}"
     page.call(

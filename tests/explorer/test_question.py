@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.questions import GAPS, JOBS, LOSS, PLACES, QUEUE, ROOT, gpus
-from moldable import Scenario, SpeedUp, tune
+from moldable import Scenario, SpeedUp, evaluate, value_policy
 from moldable.errors import MoldableError
 from moldable.explorer.question import ClassInput, Question, is_curve, read_question
 from moldable.live.plan_file import write_plan
@@ -151,8 +151,8 @@ def test_times_of_targets_are_read_with_their_units():
 
 
 def test_a_plan_is_read_as_the_question_that_it_answers(tmp_path):
-    tuned = tune(LOSS.scenario(), max_blocking=0.2)
-    write_plan(tmp_path / "plan.json", tuned.policy, tuned.performance)
+    policy = value_policy(LOSS.scenario(), 4.0)
+    write_plan(tmp_path / "plan.json", policy, evaluate(LOSS.scenario(), policy))
     assert read_question(tmp_path / "plan.json") == replace(LOSS, target=None)
 
 
