@@ -191,6 +191,10 @@ def test_a_folder_that_cannot_be_made_or_written_to_is_refused_before_the_work(r
         ),
         (("tune", *SMALL, "--max-blocking", "1.5"), "above 0 and below 1"),
         (("tune", *SMALL, "--max-blocking", "1e-6"), "the least blocking of any policy"),
+        (  # before the work, which would find that the limit cannot be met
+            ("tune", *SMALL, "--max-blocking", "1e-6", "--policy-out", "missing/p.json"),
+            "--policy-out missing/p.json: there is no such folder",
+        ),
         (("tradeoff", *SMALL, "--costs", "2,many"), "not a list of numbers"),
         (("tradeoff", *SMALL, "--costs", "-2"), "above 0"),
         (("tradeoff", *SMALL, "--costs", "1e12"), "below 1e+12"),

@@ -94,6 +94,7 @@ def tune(
     """
     from moldable.exact.states import MOST_STATES
     from moldable.live.plan_file import write_plan
+    from moldable.text_files import check_writable
     from moldable.tuning.reference import AT_ONCE, fits
     from moldable.tuning.tuned_queue import TunedQueue
     from moldable.tuning.tuning import tune as run
@@ -105,6 +106,8 @@ def tune(
                 "unlimited, or a number of places"
             )
         _refuse_none_or_several(max_blocking, blocking_cost, max_time)
+    if policy_out is not None:
+        check_writable(policy_out, "--policy-out")
     output.show_log()
     with output.status_line() as progress:
         answer = run(
