@@ -102,7 +102,7 @@ def tail_bound(repeated: Repeated, arrival_rate: float, probability: float) -> T
     Args:
         repeated: transitions of the levels that are alike.
         arrival_rate: of all classes.
-        probability: which the bound shall reach in few levels.
+        probability: that the bound must reach in few levels.
     """
     throughput = least_throughput(repeated)
     refuse_unstable(throughput, arrival_rate)

@@ -56,7 +56,7 @@ def bicgstab(
             and the product of the matrix with it into `image`.
         solution: to improve.
         residual: of the solution; overwritten.
-        accuracy: factor by which the residual shall decrease.
+        accuracy: factor by which the residual must decrease.
         steps: largest number of steps.
 
     Returns:

@@ -298,7 +298,7 @@ def queue_values(
     Further arguments:
         values: to improve.
         cost: per unit of time in each state.
-        accuracy: factor by which the residual shall decrease.
+        accuracy: factor by which the residual must decrease.
         steps: largest number of steps.
     """
     up = (start, counts, before, rates, arrivals, goes, node, ends, out)

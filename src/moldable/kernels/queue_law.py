@@ -115,7 +115,7 @@ def improve_queue_law(
     Further arguments:
         law: to improve.
         enough: residual that needs no improvement.
-        gain: factor by which a larger one shall decrease.
+        gain: factor by which a larger one must decrease.
         steps: largest number of steps.
     """
     down = (start, counts, before, rates, arrivals, goes, node, ends, out)

@@ -210,7 +210,7 @@ def policy_values(
     Further arguments:
         values: to improve; the empty state's is the cost per unit of time.
         cost: per unit of time in each state.
-        accuracy: factor by which the residual shall decrease.
+        accuracy: factor by which the residual must decrease.
         steps: largest number of steps.
     """
     flow, inverse, swept = np.empty(values.size), np.empty(values.size), np.empty(values.size)

@@ -131,7 +131,7 @@ def _checked(key: str, value: Any, own: Field[Any]) -> Any:
 
 
 def _classes(data: Data) -> dict[str, Any]:
-    """Return the entries of the classes; numbers of servers are keys of JSON, hence texts."""
+    """Return the entries of the classes; numbers of servers are keys of JSON, so they are text."""
     classes = data["classes"]
     if not isinstance(classes, dict):
         raise InputError(f'"classes" is {classes!r}; write {{"NAME OF CLASS": ...}}')

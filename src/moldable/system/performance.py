@@ -279,7 +279,7 @@ def _figures(part: Performance | ClassPerformance) -> dict[str, Any]:
 
 
 def _text_keys(data: Any) -> Any:
-    """Return data as JSON would give it back: numbers of servers are keys, hence texts."""
+    """Return data as JSON would give it back: numbers of servers are keys, so they are text."""
     if isinstance(data, Mapping):
         return {str(key): _text_keys(value) for key, value in data.items()}
     return data
