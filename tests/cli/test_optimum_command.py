@@ -110,7 +110,7 @@ def test_workloads_give_both_divisions(run):
     assert sum(part["reserved_fraction"] for part in answer["classes"]) == pytest.approx(1)
     rounded = answer["rounded"]
     assert list(rounded) == ["mean_execution_time", "time_unit", "classes", "inputs"]
-    names[1] = "reserved_servers"
+    names[1:2] = ["reserved_servers", "holds_its_widths"]
     assert all(list(part) == names for part in rounded["classes"])
     assert sum(part["reserved_servers"] for part in rounded["classes"]) == 64
     assert rounded["mean_execution_time"] >= answer["mean_execution_time"]
@@ -136,6 +136,9 @@ def test_plain_workloads_are_readable(run, tmp_path):
     assert "class 'b': width 1 was not measured" in result.stderr
     assert "a: 1 server of its own would not hold a job of width 8" in text
     assert "a: reserve" not in text
+    rounded = json.loads(run("optimum", "--workload", "w.toml", "--json", cwd=tmp_path).stdout)
+    holding = [part["holds_its_widths"] for part in rounded["rounded"]["classes"]]
+    assert holding == [False, True]
     assert "more servers would not make jobs faster" in text
     (tmp_path / "w.toml").write_text(f"servers = 9\n{classes}")
     assert "reserve" not in run("optimum", "--workload", "w.toml", cwd=tmp_path).stdout

@@ -168,7 +168,7 @@ class Reservation(Result):
             {
                 "name": part.name,
                 **(
-                    {"reserved_servers": part.servers}
+                    {"reserved_servers": part.servers, "holds_its_widths": part.holds_its_widths}
                     if self.whole
                     else {"reserved_fraction": self.reserved_fraction(part)}
                 ),
