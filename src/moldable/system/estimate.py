@@ -8,6 +8,8 @@ from typing import Self, final
 Interval = tuple[float, float]
 NOISE = 1e-12
 """Relative half-width below which a value is shown as exact."""
+SYMMETRIC = 1.02
+"""Ratio of the longer side of an interval to half its width up to which it counts as symmetric."""
 RARE = 1e-5
 """Values below are shown with an exponent."""
 
@@ -61,9 +63,18 @@ class Estimate(float):
             return math.inf
         return (self.interval[1] - self.interval[0]) / 2.0
 
-    def __str__(self) -> str:
-        """Show only the digits that the interval supports."""
+    @property
+    def _longer_side(self) -> float:
+        """Distance to the farther end of the interval; half its width if it is symmetric."""
         half = self.half_width
+        if self.interval is None or not math.isfinite(half):
+            return half
+        longer = max(self.interval[1] - self.value, self.value - self.interval[0])
+        return longer if longer > SYMMETRIC * half else half
+
+    def __str__(self) -> str:
+        """Show only the digits that the interval supports; the error covers all of it."""
+        half = self._longer_side
         if math.isnan(self.value):
             return "unknown"
         if not math.isfinite(half):
