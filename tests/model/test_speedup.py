@@ -145,7 +145,7 @@ def test_descriptions_of_real_curves_agree_with_their_source(real_curves):
         (lambda: SpeedUp([1, 0]), r"s\(2\)=0"),
         (lambda: SpeedUp([1, -2]), r"s\(2\)=-2"),
         (lambda: SpeedUp([1, "two"]), "'two' is not a number; write it without quotes"),
-        (lambda: SpeedUp("1,1.8"), "which is not a list; pass .*, or use moldable.files.parse_sp"),
+        (lambda: SpeedUp("1,1.8"), "which is not a list; pass .*, or read text with moldable"),
         (lambda: SpeedUp([True, 2]), "True is not a number"),
         (lambda: SpeedUp({0: 1}), "width=0 must be a whole number from 1"),
         (lambda: SpeedUp({-1: 1}), "width=-1 must be a whole number from 1"),

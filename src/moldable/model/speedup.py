@@ -112,8 +112,8 @@ class SpeedUp:
             )
             values = [number(value, f"s({w})", SpeedUpError) for w, value in curve.items()]
         else:
-            reader = ", or use moldable.files.parse_speedup" if isinstance(curve, str) else ""
-            given = as_list(curve, "curve", SpeedUpError, f"[1, 1.8, 2.5]{reader}")
+            example = "[1, 1.8, 2.5], or read text with moldable.files.parse_speedup"
+            given = as_list(curve, "curve", SpeedUpError, example)
             values = [number(v, f"s({i})", SpeedUpError) for i, v in enumerate(given, start=1)]
             widths = np.arange(1, len(values) + 1, dtype=np.int64)
         self._set(widths, np.array(values, dtype=np.float64), "")
