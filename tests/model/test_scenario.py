@@ -56,6 +56,16 @@ def test_the_load_is_offered_work_per_server_and_scales_all_rates_alike():
     assert (half.servers, half.arrivals) == (16, scenario.arrivals)
 
 
+def test_the_assumptions_list_every_size_law_once():
+    laws = ("exponential", "lognormal:1", "exponential", "weibull:0.7")
+    classes = tuple(JobClass(f"c{k}", 1.0, [1], size=law) for k, law in enumerate(laws))
+    for count, sizes in ((1, "exponential"), (2, "exponential and lognormal:1")):
+        scenario = Scenario(Workload(classes[:count]), 10)
+        assert scenario.assumptions == f"Poisson arrivals, {sizes} sizes"
+    every = "exponential, lognormal:1 and weibull:0.7 sizes"
+    assert Scenario(Workload(classes), 10).assumptions == f"Poisson arrivals, {every}"
+
+
 def test_a_scenario_is_a_value():
     scenario = Scenario(TWO, 16.0)
     assert scenario == Scenario(TWO, 16) != Scenario(TWO, 17)

@@ -123,7 +123,8 @@ class Scenario:
     @property
     def assumptions(self) -> str:
         """The arrivals and the size laws in words."""
-        sizes = " and ".join(dict.fromkeys(str(c.size) for c in self.workload.classes))
+        *others, last = dict.fromkeys(str(c.size) for c in self.workload.classes)
+        sizes = f"{', '.join(others)} and {last}" if others else last
         arrivals = "Poisson" if isinstance(self.arrivals, Poisson) else str(self.arrivals)
         return f"{arrivals} arrivals, {sizes} sizes"
 
