@@ -163,9 +163,12 @@ def test_a_row_that_the_csv_format_forbids_is_damaged(log, cell, jobs):
     assert len(read_trace(log(text))) == jobs
 
 
-def test_a_header_that_the_csv_format_forbids_has_no_columns(log):
-    with pytest.raises(InputError, match=r"no column for servers"):
-        read_trace(log("submit,run\rtime,servers\n0,60,2\n"))
+@pytest.mark.parametrize(
+    "text", ["submit,run\rtime,servers\n0,60,2\n", "submit,run_time,servers\r0,60,2\r1,90,4\r"]
+)
+def test_a_header_that_the_csv_format_forbids_has_no_columns(log, text):
+    with pytest.raises(InputError, match="first line cannot be divided into columns; lines must"):
+        read_trace(log(text))
 
 
 @pytest.mark.parametrize(("days", "noted"), [(20, False), (4_000, True)])

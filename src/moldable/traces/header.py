@@ -37,6 +37,11 @@ def missing_column(
     )
     ratio, name = max(near, default=(0.0, ""))
     guess = f" (nearest: {name!r})" if ratio > 0.6 else ""  # noqa: PLR2004 - difflib's own choice
+    if not names:
+        return InputError(
+            f"{source}: the first line cannot be divided into columns; lines must end with a "
+            f"newline, and quotes must be closed"
+        )
     return InputError(
         f"{source}: no column for {what}; it has {shortened(names, 20)}{guess}; {fix}"
     )
