@@ -97,22 +97,21 @@ def submit(
     from moldable.live.slurm.client import configuration
     from moldable.live.slurm.lock import running_agent
     from moldable.live.slurm.shapes import shape_named
-    from moldable.live.slurm.submit import class_of_agent, submit_job
+    from moldable.live.slurm.submit import class_of_agent, hold_note, refuse_unit, submit_job
 
     found_shape = shape_named(shape)
     read = _read_plan(plan)
     programs.require_slurm()
     cluster = configuration()["ClusterName"]
     agent = running_agent(cluster)
+    refuse_unit(found_shape, agent)
     name = class_of_agent(job_class, agent) if read is None else read.job_class(job_class).name
     answer = submit_job(words, name, found_shape)
     if not answer.tells_width:
         output.note("the script is not a shell script, so MOLDABLE_WIDTH is not set in it")
-    if agent is None:
-        output.note(
-            f"no agent of yours is running on cluster {cluster}; the job stays on hold until an "
-            f"agent runs: moldable slurm agent --plan FILE.json"
-        )
+    told = hold_note(cluster, agent)
+    if told is not None:
+        output.note(told)
     if json:
         output.print_json({"job": answer.job, "class": name, "shape": shape, "cluster": cluster})
     else:

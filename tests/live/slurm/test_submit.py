@@ -7,9 +7,10 @@ import subprocess
 import pytest
 
 from moldable.errors import InputError
+from moldable.live.slurm.lock import AgentInfo
 from moldable.live.slurm.sbatch_options import refuse_options, script_options, split_command
 from moldable.live.slurm.shapes import SHAPES
-from moldable.live.slurm.submit import PRELUDES, with_prelude
+from moldable.live.slurm.submit import PRELUDES, hold_note, refuse_unit, with_prelude
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,23 @@ def test_tasks_cannot_ask_for_a_number_of_nodes():
     with pytest.raises(InputError, match="--nodes cannot be used with the shape tasks"):
         refuse_options(script_options("#!/bin/sh\n#SBATCH -N 2\n"), "tasks", "job.sh")
     refuse_options({"nodes"}, "nodes", "job.sh")
+
+
+def agent(mode="enforce", shape="tasks"):
+    return AgentInfo(1, mode, shape, "main", "0", ("solver",))
+
+
+def test_a_job_is_refused_if_the_running_agent_counts_other_servers():
+    with pytest.raises(InputError, match="your running agent decides about GPUs, not CPUs"):
+        refuse_unit(SHAPES["tasks"], agent(shape="gpus"))
+    refuse_unit(SHAPES["threads"], agent())
+    refuse_unit(SHAPES["gpus"], None)
+
+
+def test_the_user_is_told_that_a_job_stays_on_hold():
+    assert "no agent of yours is running on cluster here" in hold_note("here", None)
+    assert "runs in mode advise, which releases no job" in hold_note("here", agent("advise"))
+    assert hold_note("here", agent()) is None
 
 
 def test_the_line_follows_the_options_of_slurm():

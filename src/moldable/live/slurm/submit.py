@@ -20,7 +20,7 @@ from moldable.live.slurm.sbatch_options import (
     script_options,
     split_command,
 )
-from moldable.live.slurm.shapes import Shape
+from moldable.live.slurm.shapes import SHAPES, UNITS, Shape
 from moldable.text_files import open_regular
 
 MOST_BYTES: Final = 4 * 2**20
@@ -99,6 +99,35 @@ def class_of_agent(name: str | None, agent: AgentInfo | None) -> str:
             f"class {shown(name)} is unknown to the running agent; {suggest(name, classes)}"
         )
     return name
+
+
+def refuse_unit(shape: Shape, agent: AgentInfo | None) -> None:
+    """Refuse a shape whose servers are not those of the running agent."""
+    if agent is None or agent.shape not in SHAPES:
+        return
+    unit = SHAPES[agent.shape].unit
+    if shape.unit != unit:
+        raise InputError(
+            f"{shape.name}: your running agent decides about {UNITS[unit]}, not "
+            f"{UNITS[shape.unit]}; use --shape {agent.shape}",
+            "shape",
+        )
+
+
+def hold_note(cluster: str, agent: AgentInfo | None) -> str | None:
+    """Return why a submitted job stays on hold; None if the running agent will release it."""
+    start = "moldable slurm agent --plan FILE.json"
+    if agent is None:
+        return (
+            f"no agent of yours is running on cluster {cluster}; the job stays on hold until an "
+            f"agent runs: {start}"
+        )
+    if agent.mode != "enforce":
+        return (
+            f"your agent runs in mode {agent.mode}, which releases no job; this one stays on hold "
+            f"until an agent runs in mode enforce: {start}"
+        )
+    return None
 
 
 def _submitted(command: Command, script: Path, shape: Shape, mark: Mark) -> str:
