@@ -14,6 +14,7 @@ import sys
 
 import pytest
 
+from moldable.errors import InputError
 from moldable.files.policy_file import policy_data
 from moldable.live.journal import Journal, read_journal
 from moldable.live.plan_file import read_plan
@@ -55,11 +56,14 @@ class SimulatedSlurm:
         self.submitted += 1
         self.jobs[str(self.submitted)] = {"JobArrayID": str(self.submitted), **HELD}
 
+    def end(self, name: str) -> None:
+        self._ended[name] = self.jobs.pop(name) | {"StateCompact": "CD"}
+
     def tick(self) -> None:
         self._ended = {}
         for name, job in list(self.jobs.items()):
             if job["StateCompact"] == "R" and self._rng.random() < 0.2:
-                self._ended[name] = self.jobs.pop(name) | {"StateCompact": "CD"}
+                self.end(name)
             elif job["PriorityLong"] != "0":
                 job |= {"StateCompact": "R", "Reason": "None"}
         if self._rng.random() < 0.5 and len(self.jobs) < 10:
@@ -137,6 +141,26 @@ def test_the_journal_has_the_ends_of_jobs_before_the_grants_of_their_servers(age
             running.ended(entry.job)
     assert lost == []
     assert int(entry.job) > 100
+
+
+class FullDisk:
+    def decided(self, *_, **__):
+        pass
+
+    def ended(self, *_, **__):
+        raise InputError("no space left on device")
+
+
+def test_jobs_are_granted_although_the_ends_of_others_cannot_be_written(agent):
+    slurm = agent.client.runner
+    agent.journal = FullDisk()
+    slurm.submit()
+    agent.step()
+    slurm.end("1")
+    slurm.submit()
+    with pytest.raises(InputError, match="no space left"):
+        agent.step()
+    assert slurm.jobs["2"]["PriorityLong"] != "0"
 
 
 def test_memory_does_not_grow_with_the_number_of_jobs(agent, tmp_path, caplog):
