@@ -67,6 +67,20 @@ def test_a_job_that_is_held_by_others_is_left_with_the_dependency_that_may_have_
     }
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority parti",
+        "ReqNodeNotAvail, UnavailableNodes:n[1-3]",
+    ],
+)
+def test_our_released_jobs_hold_their_servers_while_nodes_are_down(reason):
+    released = {"Reason": reason, "PriorityLong": "5", "NumCPUs": "7"}
+    own, others = job("1", **released), job("2", **released, UserName="bob")
+    assert view([own])[0].idle == 9
+    assert view([others])[0].idle == 16
+
+
 def test_pending_jobs_that_cannot_start_soon_take_nothing():
     later = {"PriorityLong": "5", "NumCPUs": "16"}
     reasons = ("Dependency", "BeginTime", "AssocMaxJobsLimit", "QOSMaxCpuPerUserLimit", "Licenses")

@@ -29,6 +29,8 @@ _DIGITS: Final = 18
 """Most digits of a number in the output of Slurm."""
 _ABOUT_TO_START: Final = ("None", "Resources", "Priority", "")
 """Reasons of pending jobs that start as soon as servers are idle."""
+_NODES_ARE_DOWN: Final = ("Nodes required for job", "ReqNodeNotAvail")
+"""Beginnings of the reasons of jobs that start as soon as nodes are available again."""
 _STARTABLE: Final = ("idle", "mix", "alloc", "comp", "plnd")
 _STOPPING: Final = "*$@^%!"
 """Signs after the state of a node that will not start jobs now, such as one not responding."""
@@ -87,6 +89,12 @@ class QueuedJob:
     def about_to_start(self) -> bool:
         """Whether it starts as soon as servers are idle."""
         return self.pending and self.priority > 0 and self.reason in _ABOUT_TO_START
+
+    @property
+    def waits_for_nodes(self) -> bool:
+        """Whether it starts as soon as nodes that are down or drained are back."""
+        reason = self.reason.replace("_", " ")
+        return self.pending and self.priority > 0 and reason.startswith(_NODES_ARE_DOWN)
 
     @property
     def order(self) -> tuple[float, int, int]:

@@ -154,7 +154,7 @@ def read_view(
             _sort(candidate, view, now)
         if not job.pending:
             running.append((name, width))
-        elif job.about_to_start:
+        elif job.about_to_start or (candidate is not None and job.waits_for_nodes):
             released.append((name, width))
             view.blocks.take(width, one_node=candidate is not None and candidate.shape.one_node)
         else:
