@@ -73,7 +73,8 @@ def test_the_sizes_of_a_process_are_read():
 def test_the_explorer_answers_the_questions_of_its_load(monkeypatch):
     for name in ("LEAST_PAUSE", "SHARE"):  # between questions
         monkeypatch.setattr(soak_explorer, name, 0.0)
-    monkeypatch.setattr(soak_explorer, "MOST_SERVERS", 4)
+    monkeypatch.setattr(soak_explorer, "MOST_SERVERS", 3)
+    monkeypatch.setattr(soak_explorer, "CURVES", ("1,1.8",))
     subject = ExplorerSubject(seed=1)
     try:
         until = time.monotonic() + 300.0

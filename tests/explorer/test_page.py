@@ -47,7 +47,8 @@ def page(browser, explorer, request):
         browser.open(explorer, 1280, still=True)
         browser.wait_for(READY)
     yield browser
-    browser.evaluate(f"{UNCHANGED} = {'true' if '_only_looks' in request.fixturenames else 'false'}")
+    unchanged = "_only_looks" in request.fixturenames
+    browser.evaluate(f"{UNCHANGED} = {str(unchanged).lower()}")
 
 
 def text(page, name: str) -> str:

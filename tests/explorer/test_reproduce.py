@@ -109,8 +109,9 @@ def test_the_frontier(question, tmp_path):
 @pytest.mark.parametrize(
     "question",
     [
-        LOSS,  # the policies of the others are compared below
-        *(pytest.param(question, marks=pytest.mark.long) for question in (gpus(), QUEUE)),
+        # Without a limit there is no search. The policies of the others are compared below.
+        replace(LOSS, target=("blocking_cost", 3.0)),
+        *(pytest.param(question, marks=pytest.mark.long) for question in (LOSS, gpus(), QUEUE)),
         *(case for case in CASES if case.id in {"places", "simulated"}),
     ],
 )
@@ -213,10 +214,7 @@ def test_the_trade_off(question, tmp_path):
 @pytest.mark.parametrize(
     "view",
     # A loop; the browser tests run two commands after each other, and the others are one command.
-    [
-        pytest.param(view, marks=[] if view == "load_curves" else pytest.mark.long)
-        for view in VIEWS
-    ],
+    [pytest.param(view, marks=[] if view == "load_curves" else pytest.mark.long) for view in VIEWS],
 )
 def test_a_shell_runs_the_command_as_it_is(view, tmp_path):
     question = replace(LOSS, servers=4, size=" mixed-erlang:0.4, 0.6 ", target=None)
