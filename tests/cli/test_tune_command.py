@@ -14,6 +14,7 @@ from moldable.text_files import FolderLock
 from moldable.tuning import evaluator
 
 SMALL = ("--speedup", "1,1.8,2.5", "--load", "0.8", "--servers", "10", "--seed", "1")
+GPUS = "examples/gpus.toml"
 
 
 def test_a_tuned_policy_is_compared_with_other_policies(run, tmp_path):
@@ -194,6 +195,10 @@ def test_a_folder_that_cannot_be_made_or_written_to_is_refused_before_the_work(r
         (  # before the work, which would find that the limit cannot be met
             ("tune", *SMALL, "--max-blocking", "1e-6", "--policy-out", "missing/p.json"),
             "--policy-out missing/p.json: there is no such folder",
+        ),
+        (
+            ("tune", "--workload", GPUS, "--max-blocking", "0.2", "--policy-out", GPUS),
+            f"--policy-out {GPUS} would replace the input",
         ),
         (("tradeoff", *SMALL, "--costs", "2,many"), "not a list of numbers"),
         (("tradeoff", *SMALL, "--costs", "-2"), "above 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,6 +33,7 @@ TARGETS = ("--max-blocking", "--blocking-cost", "--max-time")
 @takes_scenario()
 def tune(
     *,
+    context: typer.Context,
     scenario: Scenario,
     max_blocking: MaxBlockingOption = None,
     blocking_cost: BlockingCostOption = None,
@@ -107,7 +109,8 @@ def tune(
             )
         _refuse_none_or_several(max_blocking, blocking_cost, max_time)
     if policy_out is not None:
-        check_writable(policy_out, "--policy-out")
+        workload = context.params["workload"]
+        check_writable(policy_out, "--policy-out", Path(workload) if workload else None)
     output.show_log()
     with output.status_line() as progress:
         answer = run(
