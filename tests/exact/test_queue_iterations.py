@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ def test_iterating_agrees_with_factorising(name, monkeypatch):
     monkeypatch.setattr(stationary, "FACTORISED", {True: 0, False: 0})
     monkeypatch.setattr(stationary, "LAST_RESORT", 0)
     monkeypatch.setattr(stationary, "NARROW", 0)
+    monkeypatch.setattr(stationary, "SPARSE", 0)
     found = solve_queue(system)
     assert 0.0 < found.error_bound <= stationary.GOOD
     scale = found.error_bound + factorised.error_bound
@@ -48,6 +50,14 @@ def test_iterating_agrees_with_factorising(name, monkeypatch):
         )
     else:
         assert found.mean_queue == pytest.approx(factorised.mean_queue, rel=scale)
+
+
+@pytest.mark.parametrize(("group", "place"), [(40, 0), (150, -1)])
+def test_long_chains_are_factorised_first_where_groups_are_small_and_last_elsewhere(group, place):
+    chain = SimpleNamespace(states=40_000, counts=np.zeros((3, 40_000)))
+    solvers = stationary._solvers(chain, np.arange(40_000) // group)  # noqa: SLF001
+    assert solvers[place] is stationary._factorised  # noqa: SLF001
+    assert len(solvers) == (1 if place == 0 else 3)
 
 
 def test_blocking_that_is_rare_keeps_its_digits_relative_to_a_distribution():

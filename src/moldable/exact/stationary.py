@@ -24,8 +24,11 @@ from moldable.exact.states import Chain
 
 FACTORISED: Final = {True: 1_500_000, False: 4_000}
 """States up to which factors are worth their memory: in at most two dimensions (True), or more."""
-NARROW: Final = 10_000_000
-"""States times those of the largest group up to which chains of small groups are factorised."""
+NARROW: Final = 100_000_000
+"""States times the square of those of the largest group, the work of factorising small groups, up
+to which this is faster than iterating."""
+SPARSE: Final = 10_000_000
+"""States times those of the largest group up to which factors are small enough to be stored."""
 LAST_RESORT: Final = 30_000
 """States in more dimensions up to which chains are factorised where iterating fails: 1 GB, 10 s."""
 GOOD: Final = 1e-9
@@ -113,13 +116,13 @@ def _error(law: Floats, rho: Floats, bound: ErrorBound, rare: Floats | None) -> 
 def _solvers(chain: Chain, groups: Ints | None) -> list[Callable[[Chain, Floats], Answer]]:
     """Return the methods to try, each starting from the distribution found by the one before."""
     flat = chain.counts.shape[0] <= 2  # noqa: PLR2004 - dimensions
-    narrow = groups is not None and chain.states * int(np.bincount(groups).max()) <= NARROW
-    if chain.states <= FACTORISED[flat] or narrow:
+    group = chain.states if groups is None else int(np.bincount(groups).max())
+    if chain.states <= FACTORISED[flat] or chain.states * group**2 <= NARROW:
         return [_factorised]
     solvers: list[Callable[[Chain, Floats], Answer]] = [partial(iterated, groups=groups)]
     if groups is not None:
         solvers.append(partial(relatively_iterated, groups=groups))
-    if chain.states <= LAST_RESORT:
+    if chain.states <= LAST_RESORT or chain.states * group <= SPARSE:
         solvers.append(_factorised)
     return solvers
 
